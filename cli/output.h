@@ -1,0 +1,41 @@
+// What every subcommand says and returns: exit codes, error lines, tables.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "fulcrum/result.h"
+
+namespace fulcrum::cli {
+
+/// Exit codes, the same for every subcommand (docs/cli.md).
+enum ExitCode : int {
+  kOk = 0,             ///< done
+  kFailed = 1,         ///< the machine refused something: disk full, no permission, device error
+  kBadInput = 2,       ///< an argument, a file or a combination of files is wrong
+  kUntrusted = 3,      ///< done, but a measurement is not good enough to rely on (calibrate --strict)
+  kInterrupted = 130,  ///< stopped by Ctrl-C; nothing was left behind
+};
+
+/// Prints "fulcrum: <message>" to stderr and returns the exit code for the error's kind.
+int fail(const Error& error);
+
+/// A text table: first column left, the others right, a rule under the head.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  void print(std::ostream& out) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// A number with `digits` significant digits, thousands separated: "12,031", "0.374".
+[[nodiscard]] std::string number(double value, int digits = 3);
+
+/// Writes a JSON text to `path` ("-" is stdout), atomically.
+Result<void> write_json(const std::string& path, const std::string& json);
+
+}  // namespace fulcrum::cli

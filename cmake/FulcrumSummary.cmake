@@ -1,0 +1,17 @@
+# One block at the end of configure: what was found and what is absent because of what.
+macro(fulcrum_say label found yes no)
+  if(${found})
+    message(STATUS "  ${label} ${yes}")
+  else()
+    message(STATUS "  ${label} ${no}")
+  endif()
+endmacro()
+message(STATUS "Fulcrum ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
+fulcrum_say("io_uring " uring_FOUND "found" "not found: storage is driven by threads (install liburing-dev)")
+fulcrum_say("CUDA     " CUDAToolkit_FOUND "${CUDAToolkit_VERSION} found (nothing uses it yet)"
+            "not found: prefill costs come from samples, a server or a data sheet")
+fulcrum_say("tests    " FULCRUM_BUILD_TESTS "yes" "no")
+fulcrum_say("benchmark" FULCRUM_BUILD_BENCH "yes" "no")
+if(FULCRUM_SANITIZE)
+  message(STATUS "  sanitize  ${FULCRUM_SANITIZE}")
+endif()

@@ -1,0 +1,66 @@
+// PolicyConfig: what the operator wants, as strict YAML. Every key has a default that is safe anywhere.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fulcrum/profile.h"
+#include "fulcrum/result.h"
+#include "fulcrum/units.h"
+
+namespace fulcrum {
+
+/// Which engine of choice decides. All but `break_even` exist to be compared with.
+enum class Strategy {
+  break_even,   ///< the product: load, admit and evict by predicted seconds saved
+  load_always,  ///< load whatever is found, write everything through, evict the least recently used
+  threshold,    ///< as load_always, but loads only prefixes of at least `threshold_tokens`
+  none,         ///< never loads, never writes
+};
+[[nodiscard]] std::string_view to_string(Strategy strategy);
+
+struct TierPolicy {
+  std::string name;                           ///< of this tier
+  std::string profile;                        ///< the profile's tier with its costs; default: `name`
+  Bytes capacity{};                           ///< bytes it may hold, in flight included
+  std::optional<BytesPerSecond> write_limit;  ///< long-run write rate; none: what the device can take
+  int gate = 0;                               ///< loads at once; 0: N* from the profile
+};
+
+struct PolicyConfig {
+  static constexpr int kVersion = 1;
+
+  Strategy strategy = Strategy::break_even;
+  Tokens block_tokens{512};
+  std::vector<TierPolicy> tiers;                 ///< fastest first; writes enter the first one
+  Tokens threshold_tokens{0};                    ///< for Strategy::threshold
+  double load_quantile = 0.95;                   ///< loads are judged at this quantile of their time
+  double compute_quantile = 0.05;                ///< recomputation at this quantile of its time
+  double stop_loss = 1.0;                        ///< give up a load that was waited for this many times the
+                                                 ///< recomputation that it replaces, and compute the rest
+  Seconds margin{0};                             ///< least predicted gain that makes a load worth the trouble
+  bool preload = true;                           ///< start reads while a request waits in the host's queue
+  Bytes preload_staging{std::int64_t{4} << 30};  ///< bytes that preloads may hold at once
+  double reuse_prior = 0.5;                      ///< chance that a new prefix is asked for again
+  Seconds reuse_half_life{120};                  ///< age at which that chance has halved
+  double gpu_price = 0;                          ///< priced seconds per GPU second; 0: 1/(1-rho)^2 of
+                         ///< Request::gpu_load, at most 25 (theory: docs/break_even.md)
+
+  /// Strict load: all problems at once, each with file:line:column and the nearest valid key.
+  /// Kinds: not_found, permission, bad_input, mismatch (another version).
+  static Result<PolicyConfig> load(const std::string& path);
+  static Result<PolicyConfig> parse(const std::string& text, const std::string& where);
+  /// Contradictions between policy and profile, e.g. a tier that the profile lacks, or a write path from
+  /// the GPU straight to an HDD. Kinds: mismatch.
+  [[nodiscard]] Result<void> check_against(const MachineProfile& profile) const;
+  /// The effective policy as YAML, each value with its origin ("default" or file:line) as a comment.
+  [[nodiscard]] std::string to_yaml() const;
+
+  /// "key" -> origin, filled by load(); used by to_yaml().
+  std::vector<std::pair<std::string, std::string>> origins;
+};
+
+}  // namespace fulcrum

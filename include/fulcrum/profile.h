@@ -1,0 +1,130 @@
+// MachineProfile: what calibration found on one machine. Immutable once written.
+//
+// Stored as YAML: schema version, units in the keys, every number with interval, samples and verdict, and
+// the identity of the hardware it was measured on. Raw samples stand beside it in a .samples.csv.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fulcrum/cost.h"
+#include "fulcrum/measured.h"
+#include "fulcrum/result.h"
+#include "fulcrum/units.h"
+
+namespace fulcrum {
+
+/// What a tier's bytes rest on.
+enum class Medium { dram, flash, hdd, pool };
+[[nodiscard]] std::string_view to_string(Medium medium);
+
+/// How bytes are asked for. The profile always says what was really used, never what was wished for.
+struct IoMode {
+  bool uring = false;   ///< io_uring; otherwise a pool of threads with pread/pwrite
+  bool direct = false;  ///< O_DIRECT; otherwise through the page cache
+  bool operator==(const IoMode&) const = default;
+};
+
+/// Who was measured: compared when the profile is used on a machine.
+struct DeviceIdentity {
+  std::string path;         ///< directory that was measured
+  std::string filesystem;   ///< "ext4", "xfs", "tmpfs"
+  std::string device;       ///< kernel name, e.g. "nvme0n1"; empty where there is none
+  std::string model;        ///< drive model, empty where the kernel does not say
+  std::string serial_hash;  ///< hash of the serial, so that the profile can be shared
+  std::string scheduler;
+  bool operator==(const DeviceIdentity&) const = default;
+};
+
+/// One cell of the read or write surface.
+struct SurfacePoint {
+  Bytes io_size{};
+  int depth = 1;  ///< requests in flight of one load
+  int loads = 1;  ///< loads at once
+  Measured<BytesPerSecond> rate;
+  Seconds latency_p50{};
+  Seconds latency_p99{};
+  bool operator==(const SurfacePoint&) const = default;
+};
+
+/// A write ramp in full mode: what a drive does when its cache is full.
+struct Sustained {
+  Measured<BytesPerSecond> burst;
+  Measured<BytesPerSecond> sustained;
+  Bytes burst_bytes{};  ///< written before the rate fell; equal to all bytes written if it never fell
+};
+
+struct TierProfile {
+  std::string name;
+  Medium medium = Medium::flash;
+  DeviceIdentity device;
+  IoMode io;
+  Bytes io_size{};  ///< I/O size and depth that the numbers below were taken at
+  int depth = 1;
+  Measured<Seconds> setup;        ///< l: time to the first byte of a load
+  Measured<BytesPerSecond> read;  ///< X1: one load alone
+  Measured<double> sigma;         ///< contention law
+  Measured<double> k;
+  Measured<BytesPerSecond> write;       ///< sustained where full mode measured it, burst otherwise
+  Measured<Bytes> commit_half;          ///< g_1/2 of the commit law
+  Measured<double> read_during_writes;  ///< read rate beside write-back, as a share of idle
+  std::optional<Sustained> ramp;
+  std::vector<SurfacePoint> reads;
+  std::vector<SurfacePoint> writes;
+  std::vector<std::string> findings;   ///< one sentence each: what calibration noticed
+  Verdict verdict = Verdict::invalid;  ///< worst of what the numbers above rest on
+
+  [[nodiscard]] TransferLaw transfer() const;       ///< at the measured values
+  [[nodiscard]] TransferLaw transfer_slow() const;  ///< at the conservative ends of the intervals
+  [[nodiscard]] CommitLaw commit() const;
+};
+
+/// Where the prefill numbers come from.
+enum class PrefillSource { none, csv, server, datasheet, probe };
+[[nodiscard]] std::string_view to_string(PrefillSource source);
+
+struct PrefillProfile {
+  PrefillSource source = PrefillSource::none;
+  std::string gpu;  ///< name of the GPU or of the server
+  std::string model;
+  BytesPerToken kv_bytes_per_token{};
+  Bytes kv_bytes_fixed{};
+  PrefillCost cost;
+  int samples = 0;
+};
+
+/// What made this profile, where and when.
+struct Provenance {
+  std::string tool_version;
+  std::string command;
+  std::string created_utc;  ///< ISO 8601
+  std::uint64_t seed = 0;
+  std::string mode;  ///< "quick" or "full"
+  std::string kernel;
+  std::string cpu;
+  int cores = 0;
+  Bytes memory{};
+};
+
+struct MachineProfile {
+  static constexpr int kSchema = 1;
+
+  Provenance provenance;
+  std::vector<TierProfile> tiers;  ///< fastest first
+  std::optional<PrefillProfile> prefill;
+
+  [[nodiscard]] const TierProfile* tier(std::string_view name) const;
+
+  /// Strict load: unknown, missing, duplicate or impossible values are all reported at once.
+  /// Kinds: not_found, permission, bad_input (contents), mismatch (another schema).
+  static Result<MachineProfile> load(const std::string& path);
+  static Result<MachineProfile> parse(const std::string& text, const std::string& where);
+  /// Atomic: a reader sees the old file or the new one. Kinds: those of base/atomic_file.h.
+  [[nodiscard]] Result<void> save(const std::string& path) const;
+  [[nodiscard]] std::string to_yaml() const;
+};
+
+}  // namespace fulcrum

@@ -1,0 +1,164 @@
+// Holds every #include of the house against the edges that docs/architecture.md allows.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// A room may include itself, the front door, and these rooms.
+const std::map<std::string, std::set<std::string>> kAllowedRooms = {
+    {"include", {}},
+    {"base", {}},
+    {"model", {"base"}},
+    {"policy", {"base", "model"}},
+    {"tiers", {"base"}},
+    {"calibrate", {"base", "model", "tiers"}},
+    {"replay", {"base", "model", "policy"}},
+    {"cli", {"base", "model", "policy", "tiers", "calibrate", "replay"}},
+    {"examples", {}},
+};
+
+// A third-party header may appear only in files whose path starts with one of these.
+const std::vector<std::pair<std::string, std::vector<std::string>>> kThirdParty = {
+    {"boost/system/result.hpp", {"include/fulcrum/result.h"}},
+    {"boost/", {"calibrate/prefill_server", "calibrate/http"}},
+    {"yaml-cpp/", {"base/document.cc"}},
+    {"xxhash.h", {"base/checksum.cc"}},
+    {"spdlog/", {"base/log.cc"}},
+    {"Eigen/", {"model/"}},
+    {"liburing.h", {"tiers/uring"}},
+    {"nlohmann/", {"replay/", "calibrate/", "cli/"}},
+    {"zstd.h", {"replay/"}},
+    {"CLI/", {"cli/"}},
+    {"cuda", {}},
+};
+
+std::string room_of(const std::string& path) {
+  return path.substr(0, path.find('/'));
+}
+
+std::vector<std::string> includes_of(const std::string& text) {
+  std::vector<std::string> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    const auto start = line.find_first_not_of(" \t");
+    if (start == std::string::npos || line.compare(start, 8, "#include") != 0) continue;
+    const auto open = line.find_first_of("<\"", start);
+    if (open == std::string::npos) continue;
+    const auto close = line.find_first_of(">\"", open + 1);
+    if (close != std::string::npos) found.push_back(line.substr(open + 1, close - open - 1));
+  }
+  return found;
+}
+
+// Empty when `file` may include `header`, otherwise why not.
+std::string forbidden(const std::string& file, const std::string& header) {
+  const std::string room = room_of(file);
+  if (header.rfind("fulcrum/", 0) == 0) return {};
+  const std::string target = room_of(header);
+  if (kAllowedRooms.count(target) != 0 && target != "include") {
+    if (target == room || kAllowedRooms.at(room).count(target) != 0) return {};
+    return file + " includes " + header + ": " + room + " must not know " + target;
+  }
+  for (const auto& [prefix, homes] : kThirdParty) {
+    if (header.rfind(prefix, 0) != 0) continue;
+    for (const auto& home : homes) {
+      if (file.rfind(home, 0) == 0) return {};
+    }
+    const bool specific = prefix == "boost/system/result.hpp";
+    if (specific) continue;
+    return file + " includes <" + header + ">, which belongs behind another file";
+  }
+  return {};
+}
+
+std::vector<fs::path> sources() {
+  std::vector<fs::path> found;
+  for (const auto& [room, allowed] : kAllowedRooms) {
+    const fs::path folder = fs::path(FULCRUM_SOURCE_DIR) / room;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      const auto extension = entry.path().extension();
+      if (extension == ".h" || extension == ".cc") found.push_back(entry.path());
+    }
+  }
+  return found;
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string relative(const fs::path& path) {
+  return fs::relative(path, FULCRUM_SOURCE_DIR).generic_string();
+}
+
+TEST(Layering, NoFileIncludesWhatItsRoomMustNotKnow) {
+  const auto files = sources();
+  ASSERT_GT(files.size(), 50U) << "the test does not see the sources";
+  for (const auto& path : files) {
+    for (const auto& header : includes_of(read(path))) {
+      const std::string problem = forbidden(relative(path), header);
+      EXPECT_TRUE(problem.empty()) << problem;
+    }
+  }
+}
+
+TEST(Layering, AForbiddenIncludeIsCaught) {
+  EXPECT_FALSE(forbidden("policy/planner.cc", "tiers/device.h").empty());
+  EXPECT_FALSE(forbidden("tiers/file_device.cc", "model/fit.h").empty());
+  EXPECT_FALSE(forbidden("base/document.h", "yaml-cpp/yaml.h").empty());
+  EXPECT_FALSE(forbidden("include/fulcrum/cost.h", "base/check.h").empty());
+  EXPECT_FALSE(forbidden("include/fulcrum/key.h", "boost/asio.hpp").empty());
+  EXPECT_FALSE(forbidden("model/shape.cc", "nlohmann/json.hpp").empty());
+  EXPECT_TRUE(forbidden("policy/planner.cc", "model/profile_match.h").empty());
+  EXPECT_TRUE(forbidden("include/fulcrum/result.h", "boost/system/result.hpp").empty());
+}
+
+TEST(Layering, NoHeaderButTheResultPullsInALibrary) {
+  for (const auto& path : sources()) {
+    if (path.extension() != ".h" || relative(path) == "include/fulcrum/result.h") continue;
+    for (const auto& header : includes_of(read(path))) {
+      for (const auto& [prefix, homes] : kThirdParty) {
+        EXPECT_NE(header.rfind(prefix, 0), 0U) << relative(path) << " includes <" << header << ">";
+      }
+    }
+  }
+}
+
+TEST(Structure, OnlyTheClockAsksTheSystemForTheTime) {
+  const std::vector<std::string> banned = {"steady_clock::now", "system_clock::now", "clock_gettime",
+                                           "std::time(", "gettimeofday"};
+  for (const auto& path : sources()) {
+    if (relative(path) == "base/clock.cc") continue;
+    const std::string text = read(path);
+    for (const auto& call : banned)
+      EXPECT_EQ(text.find(call), std::string::npos) << relative(path) << ": " << call;
+  }
+}
+
+TEST(Structure, EveryFileOpensWithWhatItIs) {
+  for (const auto& path : sources()) {
+    if (path.extension() != ".h") continue;
+    EXPECT_EQ(read(path).rfind("//", 0), 0U) << relative(path) << " does not say what it is for";
+  }
+}
+
+TEST(Structure, FilesStaySmallEnoughToRead) {
+  for (const auto& path : sources()) {
+    const std::string text = read(path);
+    const auto lines = std::count(text.begin(), text.end(), '\n');
+    EXPECT_LE(lines, 400) << relative(path) << " asks to be two files";
+  }
+}
+
+}  // namespace
