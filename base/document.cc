@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/errors.h"
+#include "base/json_text.h"
 
 namespace fulcrum {
 namespace {
@@ -88,7 +89,7 @@ class TreeBuilder final : public YAML::EventHandler {
   }
 
   void open(Node node) {
-    if (awaiting_key()) throw Refused{node.mark, "a key must be a word, not a list or a map"};
+    if (awaiting_key()) throw Refused{node.mark, "a list or a map cannot be a key; is a bracket left open?"};
     if (levels_.size() >= kMaxDepth) {
       throw Refused{node.mark, "nested deeper than " + std::to_string(kMaxDepth) + " levels"};
     }
@@ -130,6 +131,7 @@ class TreeBuilder final : public YAML::EventHandler {
     Level& map = levels_.back();
     map.has_key = false;
     if (drop_null_fields_ && node.kind == NodeKind::null) return;
+    if (node.kind == NodeKind::null) node.mark = map.key_mark;  // the parser places what is not there at 1:1
     map.node.fields.emplace_back(std::move(map.key), std::move(node));
     map.node.key_marks.push_back(map.key_mark);
   }
@@ -167,7 +169,11 @@ void refuse_control_characters(const std::string& text) {
 
 Node read_tree(const std::string& text, bool json) {
   refuse_control_characters(text);
-  std::istringstream stream(text);
+  // The parser forgives a quote that is still open at a line's end at the end of the text. A comment there
+  // makes it notice.
+  std::string input = json ? join_surrogates(text) : text;
+  input += input.ends_with('\n') ? "#" : "\n#";
+  std::istringstream stream(input);
   YAML::Parser parser(stream);
   TreeBuilder builder(json);
   parser.HandleNextDocument(builder);
@@ -195,7 +201,9 @@ Result<Node> parse(const std::string& text, const std::string& where, bool json)
   } catch (const Refused& refused) {
     return refused_error(where, refused.mark, refused.what);
   } catch (const YAML::Exception& error) {
-    return refused_error(where, to_mark(error.mark), error.msg);
+    const bool open_quote = error.msg == YAML::ErrorMsg::EOF_IN_SCALAR;
+    return refused_error(where, to_mark(error.mark),
+                         open_quote ? "a quote is still open here, at the end" : error.msg);
   }
 }
 

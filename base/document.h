@@ -117,8 +117,11 @@ class MapReader {
   /// "2.5 GB/s", "800 MB/s", "1 GiB/s".
   BytesPerSecond rate(std::string_view key, Range<double> range = {0});
   std::vector<double> numbers(std::string_view key);
+  std::vector<std::vector<double>> number_rows(std::string_view key);  ///< a list of lists of numbers
   std::vector<std::string> texts(std::string_view key);
   MapReader map(std::string_view key);
+  /// A section that may be left out: reads like an empty map where it is missing.
+  MapReader map_or_empty(std::string_view key);
   std::vector<MapReader> maps(std::string_view key);  ///< a list of maps
 
   // Optional: `fallback` where the key is missing.
@@ -140,6 +143,7 @@ class MapReader {
  private:
   const Node* get(std::string_view key, bool required);
   std::span<const Node> items(std::string_view key);
+  std::vector<double> numbers_of(std::string_view key, std::span<const Node> nodes);
   template <class T, class Raw, class Parse>
   T read(std::string_view key, bool required, T fallback, Range<Raw> range, Parse parse,
          std::string_view wanted);

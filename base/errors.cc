@@ -46,7 +46,7 @@ constexpr auto kRows = std::to_array<ErrnoRow>({
     {EISDIR, "EISDIR", Kind::bad_input, kRequest, false, "the path is a directory; name a file"},
     {ELOOP, "ELOOP", Kind::not_found, kRequest, false,
      "the path's symbolic links go round in a circle; mend them"},
-    {ENAMETOOLONG, "ENAMETOOLONG", Kind::bad_input, kRequest, false, "use a shorter path"},
+    {ENAMETOOLONG, "ENAMETOOLONG", Kind::bad_input, kRequest, false, "use a shorter path or a link to it"},
     {EEXIST, "EEXIST", Kind::busy, kRequest, false,
      "remove what already exists there, or choose another name"},
     {ENOTEMPTY, "ENOTEMPTY", Kind::busy, kRequest, false,

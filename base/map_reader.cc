@@ -1,38 +1,14 @@
 #include <algorithm>
 
 #include "base/document.h"
+#include "base/node_text.h"
 #include "base/quantity_text.h"
 
 namespace fulcrum {
 namespace {
 
-const Node kEmptyMap{.kind = NodeKind::map,
-                     .mark = {1, 1},
-                     .quoted = false,
-                     .scalar = {},
-                     .items = {},
-                     .fields = {},
-                     .key_marks = {}};
-
 std::string quoted_name(const std::string& path, std::string_view key) {
-  return "'" + (path.empty() ? "" : path + ".") + std::string(key) + "'";
-}
-
-/// What was found, in words, for "wants X, got Y".
-std::string found(const Node& node) {
-  constexpr std::size_t kMostShown = 40;
-  switch (node.kind) {
-    case NodeKind::null:
-      return "nothing";
-    case NodeKind::list:
-      return "a list";
-    case NodeKind::map:
-      return "a map";
-    case NodeKind::scalar:
-      break;
-  }
-  const bool cut = node.scalar.size() > kMostShown;
-  return (node.quoted ? "the text '" : "'") + node.scalar.substr(0, kMostShown) + (cut ? "...'" : "'");
+  return "'" + key_path(path, key) + "'";
 }
 
 std::string show(double value) {
@@ -75,7 +51,14 @@ Rep raw(Quantity<Tag, Rep> value) {
 }
 
 bool looks_like_number(const std::string& text) {
-  return parse_number(text).has_value();
+  return scalar_number(text).has_value();
+}
+
+/// The likeliest way out of a wrong value.
+std::string hint(const Node& node, std::string_view wanted) {
+  if (node.kind != NodeKind::scalar || !looks_like_number(node.scalar)) return "";
+  if (wanted.find("such as") != std::string_view::npos) return ": add its unit";
+  return node.quoted ? "; remove the quotes" : "";
 }
 
 }  // namespace
@@ -85,7 +68,7 @@ MapReader::MapReader(const Node& node, Problems& problems, std::string path)
   if (node.kind == NodeKind::map) return;
   const std::string name = path_.empty() ? "the document" : "'" + path_ + "'";
   problems_->add(mark_, name + " wants a map of keys, got " + found(node));
-  node_ = &kEmptyMap;
+  node_ = &empty_map();
   not_a_map_ = true;
 }
 
@@ -122,7 +105,7 @@ T MapReader::read(std::string_view key, bool required, T fallback, Range<Raw> ra
   if (node == nullptr) return fallback;
   const auto value = node->kind == NodeKind::scalar ? parse(*node) : std::nullopt;
   if (!value) {
-    problem(key, "wants " + std::string(wanted) + ", got " + found(*node));
+    problem(key, "wants " + std::string(wanted) + ", got " + found(*node) + hint(*node, wanted));
     return fallback;
   }
   if (raw(*value) < range.low || raw(*value) > range.high) {
@@ -133,13 +116,15 @@ T MapReader::read(std::string_view key, bool required, T fallback, Range<Raw> ra
 }
 
 double MapReader::read_number(std::string_view key, bool required, double fallback, Range<double> range) {
-  const auto parse = [](const Node& node) { return node.quoted ? std::nullopt : parse_number(node.scalar); };
+  const auto parse = [](const Node& node) { return node.quoted ? std::nullopt : scalar_number(node.scalar); };
   return read<double>(key, required, fallback, range, parse, "a number");
 }
 
 std::int64_t MapReader::read_integer(std::string_view key, bool required, std::int64_t fallback,
                                      Range<std::int64_t> range) {
-  const auto parse = [](const Node& node) { return node.quoted ? std::nullopt : parse_integer(node.scalar); };
+  const auto parse = [](const Node& node) {
+    return node.quoted ? std::nullopt : scalar_integer(node.scalar);
+  };
   return read<std::int64_t>(key, required, fallback, range, parse, "a whole number");
 }
 

@@ -1,43 +1,43 @@
 #include <algorithm>
 
 #include "base/document.h"
+#include "base/node_text.h"
 #include "base/quantity_text.h"
 
 namespace fulcrum {
-namespace {
-
-const Node kNoMap{.kind = NodeKind::map,
-                  .mark = {1, 1},
-                  .quoted = false,
-                  .scalar = {},
-                  .items = {},
-                  .fields = {},
-                  .key_marks = {}};
-
-std::string join(const std::string& path, std::string_view key) {
-  return (path.empty() ? "" : path + ".") + std::string(key);
-}
-
-}  // namespace
-
 /// The items of a list, or none with a problem recorded.
 std::span<const Node> MapReader::items(std::string_view key) {
   const Node* node = get(key, true);
   if (node == nullptr) return {};
   if (node->kind != NodeKind::list) {
-    problem(key, "wants a list");
+    problem(key, "wants a list, got " + found(*node));
     return {};
   }
   return node->items;
 }
 
-std::vector<double> MapReader::numbers(std::string_view key) {
+std::vector<double> MapReader::numbers_of(std::string_view key, std::span<const Node> nodes) {
   std::vector<double> out;
-  for (const Node& item : items(key)) {
-    const bool plain = item.kind == NodeKind::scalar && !item.quoted;
-    const auto value = plain ? parse_number(item.scalar) : std::nullopt;
-    if (!value) problems_->add(item.mark, "'" + join(path_, key) + "' wants numbers only");
+  for (const Node& node : nodes) {
+    const bool plain = node.kind == NodeKind::scalar && !node.quoted;
+    const auto value = plain ? scalar_number(node.scalar) : std::nullopt;
+    if (!value)
+      problems_->add(node.mark, "'" + key_path(path_, key) + "' wants numbers only, got " + found(node));
     out.push_back(value.value_or(0));
+  }
+  return out;
+}
+
+std::vector<double> MapReader::numbers(std::string_view key) {
+  return numbers_of(key, items(key));
+}
+
+std::vector<std::vector<double>> MapReader::number_rows(std::string_view key) {
+  std::vector<std::vector<double>> out;
+  for (const Node& row : items(key)) {
+    if (row.kind != NodeKind::list)
+      problems_->add(row.mark, "'" + key_path(path_, key) + "' wants lists of numbers, got " + found(row));
+    out.push_back(numbers_of(key, row.items));
   }
   return out;
 }
@@ -46,7 +46,7 @@ std::vector<std::string> MapReader::texts(std::string_view key) {
   std::vector<std::string> out;
   for (const Node& item : items(key)) {
     if (item.kind != NodeKind::scalar)
-      problems_->add(item.mark, "'" + join(path_, key) + "' wants texts only");
+      problems_->add(item.mark, "'" + key_path(path_, key) + "' wants texts only, got " + found(item));
     out.push_back(item.scalar);
   }
   return out;
@@ -54,17 +54,25 @@ std::vector<std::string> MapReader::texts(std::string_view key) {
 
 MapReader MapReader::map(std::string_view key) {
   const Node* node = get(key, true);
-  if (node != nullptr) return {*node, *problems_, join(path_, key)};
-  MapReader missing(kNoMap, *problems_, join(path_, key));
+  if (node != nullptr) return {*node, *problems_, key_path(path_, key)};
+  MapReader missing(empty_map(), *problems_, key_path(path_, key));
   missing.mark_ = mark_;
   missing.not_a_map_ = true;
   return missing;
 }
 
+MapReader MapReader::map_or_empty(std::string_view key) {
+  if (has(key)) return map(key);
+  ignore(key);
+  MapReader empty(empty_map(), *problems_, key_path(path_, key));
+  empty.mark_ = mark_;
+  return empty;
+}
+
 std::vector<MapReader> MapReader::maps(std::string_view key) {
   std::vector<MapReader> out;
   for (const Node& item : items(key)) {
-    out.emplace_back(item, *problems_, join(path_, key) + "[" + std::to_string(out.size()) + "]");
+    out.emplace_back(item, *problems_, key_path(path_, key) + "[" + std::to_string(out.size()) + "]");
   }
   return out;
 }
@@ -78,8 +86,8 @@ void MapReader::finish() {
     const auto first = std::ranges::find_if(node_->fields, same) - node_->fields.begin();
     if (static_cast<std::size_t>(first) != i) {
       const int line = node_->key_marks[static_cast<std::size_t>(first)].line;
-      problems_->add(mark,
-                     "duplicate key '" + join(path_, key) + "', first given on line " + std::to_string(line));
+      problems_->add(
+          mark, "duplicate key '" + key_path(path_, key) + "', first given on line " + std::to_string(line));
       continue;
     }
     if (std::ranges::find(names, key) != names.end()) continue;
@@ -91,7 +99,7 @@ void MapReader::finish() {
       for (const std::string_view name : names)
         hint += (hint.empty() ? "; valid here: " : ", ") + std::string(name);
     }
-    problems_->add(mark, "unknown key '" + join(path_, key) + "'" + hint);
+    problems_->add(mark, "unknown key '" + key_path(path_, key) + "'" + hint);
   }
 }
 

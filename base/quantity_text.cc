@@ -60,7 +60,7 @@ Split split(std::string_view text) {
 }
 
 std::optional<double> scaled(std::string_view number, double factor) {
-  const auto value = parse_number(number);
+  const auto value = scalar_number(number);
   if (!value || !std::isfinite(*value * factor)) return std::nullopt;
   // Dividing by a power of ten is exact where multiplying by its inverse is not: "3 ms" is 3/1000.
   return factor < 1 ? *value / std::round(1 / factor) : *value * factor;
@@ -105,7 +105,7 @@ std::string exact_text(double value, std::span<const Unit> units, std::string_vi
 
 }  // namespace
 
-std::optional<double> parse_number(std::string_view text) {
+std::optional<double> scalar_number(std::string_view text) {
   double value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
@@ -113,7 +113,7 @@ std::optional<double> parse_number(std::string_view text) {
   return value;
 }
 
-std::optional<std::int64_t> parse_integer(std::string_view text) {
+std::optional<std::int64_t> scalar_integer(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (code != std::errc() || end != text.data() + text.size() || looks_octal(text)) return std::nullopt;
@@ -126,7 +126,7 @@ std::optional<Bytes> parse_bytes(std::string_view text) {
   if (unit == nullptr) unit = find_unit(kDecimalSizes, parts.unit);
   if (unit == nullptr) return std::nullopt;
   std::int64_t exact = 0;
-  const auto whole = parse_integer(parts.number);
+  const auto whole = scalar_integer(parts.number);
   if (whole && !__builtin_mul_overflow(*whole, static_cast<std::int64_t>(unit->factor), &exact))
     return Bytes(exact);
   const auto value = scaled(parts.number, unit->factor);
@@ -180,13 +180,17 @@ std::string format_exact(double number) {
 }
 
 std::string format_exact(Bytes bytes) {
-  for (const Unit& unit : kBinarySizes) {
-    const auto factor = static_cast<std::int64_t>(unit.factor);
-    if (bytes.value() != 0 && bytes.value() % factor == 0) {
-      return std::to_string(bytes.value() / factor) + " " + std::string(unit.name);
+  std::string best = std::to_string(bytes.value()) + " B";
+  for (const std::span<const Unit> units :
+       {std::span<const Unit>(kBinarySizes), std::span<const Unit>(kDecimalSizes)}) {
+    for (const Unit& unit : units) {
+      const auto factor = static_cast<std::int64_t>(unit.factor);
+      if (bytes.value() == 0 || bytes.value() % factor != 0) continue;
+      const std::string text = std::to_string(bytes.value() / factor) + " " + std::string(unit.name);
+      if (text.size() < best.size()) best = text;
     }
   }
-  return std::to_string(bytes.value()) + " B";
+  return best;
 }
 
 std::string format_exact(Seconds time) {

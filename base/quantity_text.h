@@ -14,8 +14,9 @@
 
 namespace fulcrum {
 
-[[nodiscard]] std::optional<double> parse_number(std::string_view text);
-[[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
+/// A number as a document may hold it: all of the text, finite, decimal.
+[[nodiscard]] std::optional<double> scalar_number(std::string_view text);
+[[nodiscard]] std::optional<std::int64_t> scalar_integer(std::string_view text);
 [[nodiscard]] std::optional<Bytes> parse_bytes(std::string_view text);
 [[nodiscard]] std::optional<Seconds> parse_seconds(std::string_view text);
 [[nodiscard]] std::optional<BytesPerSecond> parse_rate(std::string_view text);

@@ -42,10 +42,10 @@ struct ServerProbeOptions {
   std::string model;    ///< empty: the first that the server names
   std::string api_key;  ///< sent as a bearer token; empty: none
   /// Wanted shapes. Those beyond the server's longest prompt are left out, with a finding.
-  std::vector<PrefillShape> shapes = {
-      {Tokens(256), Tokens(0)},     {Tokens(1024), Tokens(0)},     {Tokens(4096), Tokens(0)},
-      {Tokens(16384), Tokens(0)},   {Tokens(1024), Tokens(4096)},  {Tokens(1024), Tokens(16384)},
-      {Tokens(4096), Tokens(16384)}};
+  std::vector<PrefillShape> shapes = {{Tokens(256), Tokens(0)},     {Tokens(1024), Tokens(0)},
+                                      {Tokens(4096), Tokens(0)},    {Tokens(16384), Tokens(0)},
+                                      {Tokens(1024), Tokens(4096)}, {Tokens(1024), Tokens(16384)},
+                                      {Tokens(4096), Tokens(16384)}};
   int repeats = 5;      ///< timings of each shape
   Seconds timeout{60};  ///< for one request, until its first token
   std::uint64_t seed = 1;
@@ -53,7 +53,7 @@ struct ServerProbeOptions {
 
 /// All timings of one shape, as the server counted its tokens.
 struct PrefillPoint {
-  Tokens fresh{};     ///< median over the repeats
+  Tokens fresh{};  ///< median over the repeats
   Tokens cached{};
   Seconds minimum{};  ///< the prefill alone, as near as a client sees it
   Seconds median{};   ///< what a request meets: queue and network included
@@ -61,7 +61,7 @@ struct PrefillPoint {
 };
 
 struct PrefillServerReport {
-  std::string server;                  ///< host:port
+  std::string server;  ///< host:port
   std::string model;
   Tokens context_max{};                ///< longest prompt that the server names; 0: it does not say
   std::vector<PrefillSample> samples;  ///< timings to fit: those near their shape's minimum
@@ -79,7 +79,8 @@ using ProbeProgress = std::function<void(int done, int all, std::string_view wha
 /// not_found (404, unknown model), busy (429, 503), device (other 5xx), corrupt (an answer that is not what
 /// the protocol says), unsupported (no token counts), interrupted.
 Result<PrefillServerReport> probe_prefill_server(const ServerProbeOptions& options, Clock& clock,
-                                                 const ProbeProgress& progress, const std::atomic<bool>& stop);
+                                                 const ProbeProgress& progress,
+                                                 const std::atomic<bool>& stop);
 
 /// Fits samples of one GPU and model. Kinds: bad_input (too few shapes; a bad sample, by its number).
 Result<PrefillProfile> prefill_profile_from_samples(std::span<const PrefillSample> samples,

@@ -23,11 +23,13 @@
 namespace fulcrum::replay {
 
 struct TraceRequest {
-  Seconds arrival{};             ///< since the first request of the trace
+  Seconds arrival{};  ///< since the first request of the trace
   Tokens prompt{};
   Tokens output{};
   std::uint32_t session = 0;    ///< 0: the trace does not say
-  std::uint64_t first_key = 0;  ///< into Trace::keys
+  Seconds think{};              ///< client-side gap since the session's answer before; 0: not recorded
+  Seconds served{};             ///< how long the recorded service took; 0: not recorded
+  std::uint64_t first_key = 0;  ///< into Trace::keys; a chain may share the keys of the one before it
   std::uint32_t key_count = 0;  ///< whole and last partial block, as the trace counts them
 };
 

@@ -159,7 +159,11 @@ Result<LineReader> LineReader::open(const std::string& path) {
   return LineReader(std::move(impl));
 }
 
-Result<bool> LineReader::next(std::string_view& line) { return impl_->next(line); }
-std::size_t LineReader::number() const { return impl_->number(); }
+Result<bool> LineReader::next(std::string_view& line) {
+  return impl_->next(line);
+}
+std::size_t LineReader::number() const {
+  return impl_->number();
+}
 
 }  // namespace fulcrum::replay

@@ -5,6 +5,7 @@
 // tests join one contract suite, tests/tiers/device_contract.h.
 //
 // Buffers belong to the device from submit() until their completion has been polled, also after a failure.
+// They must outlive the device where it is destroyed with requests in flight.
 // Threads: one at a time.
 #pragma once
 
@@ -48,7 +49,7 @@ struct DeviceCounters {
   std::uint64_t writes = 0;
   Bytes read_bytes{};
   Bytes write_bytes{};
-  std::uint64_t errors = 0;
+  std::uint64_t errors = 0;      ///< transfers that failed; refused requests are not counted
   std::uint64_t resumed = 0;  ///< short transfers that were continued
 };
 
@@ -71,7 +72,8 @@ class Device {
   /// Starts a transfer. Never blocks. Kinds: busy (depth_max in flight), bad_input (misaligned or out of
   /// range), device.
   Result<void> submit(const IoRequest& request);
-  /// Collects up to out.size() completions; waits up to `wait` for the first one. 0 after a full wait.
+  /// Collects up to out.size() completions; waits up to `wait` for the first one. 0 after a full wait,
+  /// and at once where nothing is in flight or `out` is empty. Kinds: device (nothing can be collected).
   Result<std::size_t> poll(std::span<IoCompletion> out, Seconds wait);
   [[nodiscard]] std::size_t in_flight() const { return in_flight_; }
   [[nodiscard]] const DeviceCounters& counters() const { return counters_; }

@@ -38,15 +38,19 @@ struct Run {
   TierId tier = kNowhere;
   std::uint32_t first = 0;  ///< block index in the chain
   std::uint32_t count = 0;
+  OrderId order = 0;  ///< brings the run; may be another request's, which is then shared. A preload brings it
+                      ///< to the first tier, from where the host copies it on. 0: none issued (Decider::plan)
 };
 
 /// One way to serve the request: load blocks up to `load_end` tokens, compute the rest.
 struct Alternative {
   Tokens load_end{};  ///< = resident for "recompute all"
-  Seconds load{};     ///< predicted load time at the policy's load quantile
+  Seconds load{};     ///< predicted load time at the policy's load quantile, lead not deducted
   Seconds saved{};    ///< recomputation avoided, at the policy's compute quantile
   Seconds ttft{};     ///< predicted time to first token, medians, without queueing
-  [[nodiscard]] Seconds gain() const { return saved - load; }
+
+  /// Part of the load that the GPU would wait for.
+  [[nodiscard]] Seconds exposed(Seconds lead) const { return load > lead ? load - lead : Seconds(0); }
 };
 
 enum class Choice : std::uint8_t {
@@ -57,15 +61,15 @@ enum class Choice : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_string(Choice choice);
 
-/// The two sides that were compared, so that a decision can be printed and replayed.
+/// The two sides that were compared, so that a decision can be printed and replayed. Where nothing is worth
+/// its load, they are those of the alternative that came nearest.
 struct Reason {
   Choice choice = Choice::miss;
   std::uint8_t chosen = 0;  ///< index into Plan::alternatives
-  Seconds saved{};          ///< left side: recomputation avoided
-  Seconds paid{};           ///< right side: load, exposed, plus margin
+  Seconds saved{};          ///< left side: recomputation avoided, times gpu_price
+  Seconds paid{};           ///< right side: exposed load plus margin
   Seconds lead{};
-  double gpu_price = 1;
-  double tier_price = 1;
+  double gpu_price = 1;  ///< priced seconds for a second of GPU time
 };
 
 inline constexpr std::size_t kMaxRuns = 8;
@@ -81,7 +85,7 @@ struct Plan {
   std::array<Alternative, kMaxRuns + 2> alternatives{};
   std::uint8_t alternative_count = 0;
   Reason reason;
-  Seconds stop_loss{};  ///< give the load up after this long and compute instead
+  Seconds stop_loss{};  ///< give the load up this long after the decision and compute instead; may be infinite
 
   [[nodiscard]] Tokens to_load() const { return load_end - resident; }
   [[nodiscard]] Tokens to_compute() const { return prompt - load_end; }

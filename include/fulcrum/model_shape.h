@@ -27,6 +27,8 @@ struct ModelShape {
   std::int64_t value_dim = 0;       ///< of the value product (d_v)
   std::int64_t latent_dim = 0;      ///< MLA: kv_lora_rank + rope dims; 0 otherwise
   std::int64_t extra_kv_bytes = 0;  ///< per token and layer beside K and V (e.g. indexer keys)
+  std::int64_t sparse_tokens = 0;          ///< tokens that a query attends to at most; 0: all of them
+  std::int64_t indexer_flops_per_pair = 0; ///< per layer, to choose those tokens
   std::int64_t vocab = 0;
   std::int64_t experts = 0;
   std::int64_t experts_per_token = 0;
@@ -43,8 +45,10 @@ struct ModelShape {
   /// KV bytes to hold a prefix of `prefix` tokens: kappa*P + windows up to min(P, W) + linear states.
   [[nodiscard]] Bytes kv_bytes(Tokens prefix) const;
   /// FLOPs of the matrix products for `fresh` tokens (without attention), output head once per request.
+  /// The recurrence of linear layers, some 2 % of their products, is left out.
   [[nodiscard]] double linear_flops(Tokens fresh) const;
-  /// FLOPs of causal attention for `fresh` tokens behind `cached` ones.
+  /// FLOPs of causal attention for `fresh` tokens behind `cached` ones: 2*heads*(d_qk + d_v) for each pair
+  /// that a layer looks at. MLA counts in its expanded form.
   [[nodiscard]] double attention_flops(Tokens fresh, Tokens cached) const;
   /// Bytes of all weights.
   [[nodiscard]] Bytes weight_bytes() const;

@@ -62,6 +62,7 @@ struct TierProfile {
   Medium medium = Medium::flash;
   DeviceIdentity device;
   IoMode io;
+  Bytes space{};                          ///< size of its filesystem, or of memory for dram; 0: not known
   Bytes io_size{};  ///< I/O size and depth that the numbers below were taken at
   int depth = 1;
   Measured<Seconds> setup;        ///< l: time to the first byte of a load
@@ -115,14 +116,18 @@ struct MachineProfile {
   Provenance provenance;
   std::vector<TierProfile> tiers;  ///< fastest first
   std::optional<PrefillProfile> prefill;
+  std::vector<std::string> findings;         ///< about the whole, e.g. that it was edited by hand
 
+  /// The tier of that name, or null pointer.
   [[nodiscard]] const TierProfile* tier(std::string_view name) const;
 
   /// Strict load: unknown, missing, duplicate or impossible values are all reported at once.
-  /// Kinds: not_found, permission, bad_input (contents), mismatch (another schema).
+  /// Kinds: not_found, permission, bad_input (contents), mismatch (another schema), corrupt (changed after
+  /// it was written; without its checksum line a file is accepted, with a finding).
   static Result<MachineProfile> load(const std::string& path);
   static Result<MachineProfile> parse(const std::string& text, const std::string& where);
-  /// Atomic: a reader sees the old file or the new one. Kinds: those of base/atomic_file.h.
+  /// Atomic: a reader sees the old file or the new one. Refuses to write what load() would not read.
+  /// Kinds: those of base/atomic_file.h; bad_input for impossible numbers.
   [[nodiscard]] Result<void> save(const std::string& path) const;
   [[nodiscard]] std::string to_yaml() const;
 };

@@ -1,0 +1,168 @@
+#include "calibrate/cell_taker.h"
+
+#include <algorithm>
+
+namespace fulcrum::calibrate {
+namespace {
+
+constexpr Bytes kSmallRead{4096};
+constexpr int kRunSamples = 2;  // whole runs in one sample of a turning medium
+
+}  // namespace
+
+Result<CellTaker> CellTaker::create(Device& device, Clock& clock, const ProbePlan& plan, const CpuMeter& cpu,
+                                    const std::atomic<bool>& stop) {
+  auto runner =
+      LoadRunner::create(device, clock, Payload(plan.seed, plan.payload), plan.arena, cpu, stop, plan.seed);
+  if (runner.has_error()) return runner.error();
+  return CellTaker(device, clock, plan, std::move(*runner));
+}
+
+CellTaker::CellTaker(Device& device, Clock& clock, const ProbePlan& plan, LoadRunner runner)
+    : device_(&device),
+      clock_(&clock),
+      plan_(plan),
+      runner_(std::move(runner)),
+      start_(clock.now()),
+      already_written_(device.counters().write_bytes) {
+  seen_.mode = device.mode();
+}
+
+void CellTaker::record(const Cell& cell, double value, const RunResult& run) {
+  seen_.wrong_sectors += run.wrong_sectors;
+  seen_.samples.add({cell, elapsed(), value, run});
+}
+
+bool CellTaker::writes(CellKind kind) const {
+  return kind == CellKind::write || kind == CellKind::commit || kind == CellKind::beside ||
+         kind == CellKind::after;
+}
+
+bool CellTaker::budget_for(Bytes bytes) {
+  const Bytes spent = device_->counters().write_bytes - already_written_;
+  if (spent + bytes <= plan_.write_most) return true;
+  seen_.budget_spent = true;
+  return false;
+}
+
+void CellTaker::forget_pages() {
+  // A filesystem that cannot drop pages shows in the residency that follows.
+  static_cast<void>(device_->drop_cache());
+  const DeviceEvidence now = device_->evidence();
+  if (now.known) seen_.proof.resident_share = std::max(seen_.proof.resident_share, now.resident_share);
+}
+
+void CellTaker::begin_proof() {
+  if (device_->mode().direct) forget_pages();
+  proof_start_ = device_->evidence();
+  proof_read_ = device_->counters().read_bytes;
+}
+
+void CellTaker::end_proof() {
+  const DeviceEvidence now = device_->evidence();
+  MediumProof& proof = seen_.proof;
+  proof.known = proof.known && now.known && proof_start_.known;
+  proof.asked += device_->counters().read_bytes - proof_read_;
+  proof.process_read += now.process_read - proof_start_.process_read;
+  proof.device_read += now.device_read - proof_start_.device_read;
+  if (now.known && device_->mode().direct)
+    proof.resident_share = std::max(proof.resident_share, now.resident_share);
+}
+
+Result<RunResult> CellTaker::run(const Cell& cell) {
+  const Cell& point = seen_.point;
+  switch (cell.kind) {
+    case CellKind::setup:
+      return runner_.transfer(IoKind::read, runner_.random_place(kSmallRead, kSmallRead), kSmallRead,
+                              kSmallRead, 1);
+    case CellKind::whole:
+      return runner_.transfer(IoKind::read, runner_.random_place(cell.io_size, point.io_size), cell.io_size,
+                              point.io_size, point.depth);
+    case CellKind::run_length: {
+      // Several runs at different places, or the one good place would decide.
+      RunResult sum;
+      for (int i = 0; i < kRunSamples; ++i) {
+        auto one = runner_.transfer(IoKind::read, runner_.random_place(cell.io_size, kSmallRead),
+                                    cell.io_size, std::min(cell.io_size, point.io_size), point.depth);
+        if (one.has_error()) return one;
+        sum.bytes += one->bytes;
+        sum.time += one->time;
+        sum.wrong_sectors += one->wrong_sectors;
+      }
+      sum.rate = sum.bytes / sum.time;
+      return sum;
+    }
+    case CellKind::commit:
+      return runner_.commits(cell.io_size, point.io_size, cell.depth, plan_.window);
+    case CellKind::write:
+      return runner_.steady({IoKind::write, cell.io_size, cell.depth, 1, {}}, plan_.window);
+    case CellKind::beside:
+      return runner_.steady({IoKind::read, cell.io_size, cell.depth, cell.loads, write_back_}, plan_.window);
+    default:
+      return runner_.steady({IoKind::read, cell.io_size, cell.depth, cell.loads, {}}, plan_.window);
+  }
+}
+
+Result<void> CellTaker::take(const Cell& cell) {
+  if (writes(cell.kind) && !budget_for(cell.io_size * cell.depth)) return {};
+  if (!device_->mode().direct && !writes(cell.kind)) forget_pages();
+  if (cell.kind == CellKind::first_read) return take_again(cell);
+  auto done = run(cell);
+  if (done.has_error()) return done.error();
+  const bool timed = cell.kind == CellKind::setup || cell.kind == CellKind::whole;
+  record(cell, timed ? done->time.value() : done->rate.value(), *done);
+  return {};
+}
+
+Result<void> CellTaker::take_again(const Cell& cell) {
+  const Cell& point = seen_.point;
+  const std::int64_t place = runner_.random_place(cell.io_size, point.io_size);
+  for (const CellKind kind : {CellKind::first_read, CellKind::again}) {
+    auto done = runner_.transfer(IoKind::read, place, cell.io_size, point.io_size, point.depth);
+    if (done.has_error()) return done.error();
+    record({kind, cell.io_size, point.depth, 1}, done->rate.value(), *done);
+  }
+  return {};
+}
+
+Result<void> CellTaker::fill(Bytes piece) {
+  auto done = runner_.transfer(IoKind::write, runner_.filled().value(), piece, plan_.reference_io,
+                               plan_.reference_depth);
+  if (done.has_error()) return done.error();
+  record({CellKind::fill, plan_.reference_io, plan_.reference_depth, 1}, done->rate.value(), *done);
+  return {};
+}
+
+Result<void> CellTaker::ramp(Bytes length, Bytes piece) {
+  std::int64_t offset = 0;
+  for (Bytes moved{}; moved < length && budget_for(piece); moved += piece) {
+    if (offset + piece.value() > runner_.filled().value()) offset = 0;
+    auto done = runner_.transfer(IoKind::write, offset, piece, plan_.reference_io, plan_.reference_depth);
+    if (done.has_error()) return done.error();
+    record({CellKind::ramp, plan_.reference_io, plan_.reference_depth, 1}, done->rate.value(), *done);
+    offset += piece.value();
+  }
+  return {};
+}
+
+Result<void> CellTaker::verify(Bytes part) {
+  part = std::min(part, runner_.filled());
+  const std::int64_t place = runner_.random_place(part, kSmallRead);
+  const auto wrong = runner_.verify(place, part, plan_.reference_io);
+  if (wrong.has_error()) return wrong.error();
+  seen_.wrong_sectors += *wrong;
+  return {};
+}
+
+Result<void> CellTaker::settle() {
+  if (auto durable = device_->sync(); durable.has_error()) return durable;
+  static_cast<void>(device_->drop_cache());
+  return {};
+}
+
+Observations CellTaker::finish() && {
+  seen_.filled = runner_.filled();
+  return std::move(seen_);
+}
+
+}  // namespace fulcrum::calibrate

@@ -1,0 +1,141 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "policy/decider_impl.h"
+
+namespace fulcrum {
+namespace {
+
+double saved_per_byte(const Plan& plan, Bytes bytes) {
+  const Alternative& chosen = plan.alternatives[plan.reason.chosen];
+  return chosen.saved.value() / static_cast<double>(std::max(bytes, Bytes(1)).value());
+}
+
+}  // namespace
+
+Plan Decider::Impl::plan(const Request& request, Seconds now) const {
+  FULCRUM_CHECK(now >= now_, "time does not go backwards");
+  return planner_.plan(request);
+}
+
+void Decider::Impl::on_arrival(const Request& request, Seconds now) {
+  advance(now);
+  if (!preloads_ || request.lead <= Seconds(0) || staged_.contains(request.id)) return;
+  const Plan plan = planner_.plan(request);
+  if (plan.reason.choice != Choice::load) return;
+  index_.trace(request.blocks, path_);
+  residency_.touch(path_, now, false, 0);
+  for (std::size_t i = 0; i < plan.run_count; ++i) {
+    const Run& run = plan.runs[i];
+    if (run.tier > 0 && run.order == 0) stage(request, run, plan.alternatives[plan.reason.chosen]);
+  }
+  tidy(request.blocks);
+}
+
+std::uint32_t Decider::Impl::stageable(const Run& run) const {
+  const std::int64_t room = (policy_.preload_staging - staged_bytes_).value() / costs_.block_bytes().value();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, run.count));
+}
+
+// Reads a run ahead into the first tier, as far as the staging and the room there go.
+void Decider::Impl::stage(const Request& request, const Run& run, const Alternative& chosen) {
+  Run part = run;
+  part.count = stageable(run);
+  if (part.count == 0 || traffic_.full(run.tier)) return;
+  const NodeId last = node_ending(request.blocks, part.first + part.count);
+  const double worth = residency_.worth(last, 0);
+  const Bytes all = bytes(part.count);
+  const NodeId above = index_[last].parent;
+  residency_.hold(last);
+  if (above != kRoot) residency_.hold(above);
+  part.count = residency_.make_room(0, part.count, worth);
+  if (above != kRoot) residency_.release(above);
+  residency_.release(last);
+  if (part.count == 0) return;
+  const double density = chosen.saved.value() / static_cast<double>(all.value());
+  const OrderId order = begin_load(request, part, density, OrderKind::preload);
+  Staged& own = staged_[request.id];
+  own.orders.push_back(order);
+  own.bytes += bytes(part.count);
+  staged_bytes_ += bytes(part.count);
+  pump(run.tier);
+}
+
+// The request runs now, or never: what was read ahead for it is no longer staged, and what has not begun
+// will not begin.
+void Decider::Impl::unstage(RequestId request) {
+  const auto found = staged_.find(request);
+  if (found == staged_.end()) return;
+  staged_bytes_ -= found->second.bytes;
+  const std::vector<OrderId> orders = std::move(found->second.orders);
+  staged_.erase(found);
+  for (const OrderId order : orders) {
+    const Flight* flight = orders_.find(order);
+    if (flight != nullptr && !flight->issued) abandon(order);
+  }
+}
+
+void Decider::Impl::wait_for(RequestId request, OrderId order) {
+  std::vector<RequestId>& waiters = orders_.find(order)->waiters;
+  if (std::find(waiters.begin(), waiters.end(), request) == waiters.end()) waiters.push_back(request);
+}
+
+Plan Decider::Impl::on_schedule(const Request& request, Seconds now) {
+  advance(now);
+  unstage(request.id);
+  Plan plan = planner_.plan(request);
+  if (valuation_->placement() == Placement::nowhere) return plan;
+  index_.trace(request.blocks, path_);
+  residency_.touch(path_, now, true, 0);
+  Bytes all{};
+  for (std::size_t i = 0; i < plan.run_count; ++i) all += bytes(plan.runs[i].count);
+  for (std::size_t i = 0; i < plan.run_count; ++i) {
+    Run& run = plan.runs[i];
+    if (run.order == 0) {
+      run.order = begin_load(request, run, saved_per_byte(plan, all), OrderKind::load);
+      pump(run.tier);
+    } else {
+      wait_for(request.id, run.order);
+    }
+  }
+  return plan;
+}
+
+void Decider::Impl::on_computed(std::span<const BlockKey> blocks, Seconds now) {
+  advance(now);
+  const Placement placement = valuation_->placement();
+  if (placement == Placement::nowhere || blocks.empty()) return;
+  const std::uint32_t known = index_.trace(blocks, path_);
+  if (known < blocks.size()) {
+    const NodeId parent = path_.empty() ? kRoot : path_.back();
+    path_.push_back(index_.append(parent, blocks.subspan(known)));
+  }
+  residency_.touch(path_, now, false, static_cast<std::uint32_t>(blocks.size()));
+  const auto last = placement == Placement::first_tier ? TierId{1} : static_cast<TierId>(costs_.tiers());
+  for (TierId tier = 0; tier < std::min<TierId>(last, static_cast<TierId>(costs_.tiers())); ++tier) {
+    admit(blocks, tier);
+  }
+  tidy(blocks);
+  residency_.trim();
+  on_time(now);
+}
+
+void Decider::Impl::on_cancel(RequestId request, Seconds now) {
+  advance(now);
+  unstage(request);
+  std::vector<OrderId> unwanted;
+  for (auto& [id, flight] : orders_.flights()) {
+    const bool read = flight.kind == OrderKind::load || flight.kind == OrderKind::preload;
+    if (!read || flight.called_off) continue;
+    if (std::erase(flight.waiters, request) > 0 && flight.waiters.empty()) unwanted.push_back(id);
+  }
+  for (const OrderId id : unwanted) abandon(id);
+}
+
+void Decider::Impl::on_time(Seconds now) {
+  advance(now);
+  if (valuation_->placement() != Placement::first_tier) return;
+  for (TierId tier = 0; tier + 1 < costs_.tiers(); ++tier) write_down(tier);
+}
+
+}  // namespace fulcrum

@@ -1,0 +1,110 @@
+// Decider::Impl: the parts of the decider and the events that move them.
+//
+// decider.cc holds the front door; decider_events.cc what requests cause; decider_orders.cc how orders begin
+// and end; decider_placement.cc what is written where.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "fulcrum/decider.h"
+#include "policy/costs.h"
+#include "policy/orders.h"
+#include "policy/planner.h"
+#include "policy/prefix_index.h"
+#include "policy/residency.h"
+#include "policy/traffic.h"
+#include "policy/valuation.h"
+#include "policy/write_budget.h"
+
+namespace fulcrum {
+
+class Decider::Impl {
+ public:
+  Impl(PolicyConfig policy, MachineProfile profile);
+
+  void on_arrival(const Request& request, Seconds now);
+  Plan on_schedule(const Request& request, Seconds now);
+  Plan plan(const Request& request, Seconds now) const;
+  void on_computed(std::span<const BlockKey> blocks, Seconds now);
+  void on_outcome(const Outcome& outcome, Seconds now);
+  void on_cancel(RequestId request, Seconds now);
+  void on_time(Seconds now);
+  std::vector<Order> take_orders() { return orders_.take(); }
+
+  [[nodiscard]] TierCounters counters(TierId tier) const;
+  [[nodiscard]] std::size_t resident_blocks(std::span<const BlockKey> blocks, TierId tier) const;
+  [[nodiscard]] std::size_t indexed_blocks() const { return index_.blocks(); }
+  [[nodiscard]] Bytes index_memory() const { return residency_.memory(); }
+  [[nodiscard]] const PolicyConfig& policy() const { return policy_; }
+  [[nodiscard]] const MachineProfile& profile() const { return profile_; }
+
+ private:
+  struct TierState {
+    WriteBudget budget;
+    Bytes leaving{};  ///< bytes that demotions in flight will free
+    Bytes read{};
+    Bytes written{};
+    std::uint64_t refused = 0;  ///< blocks
+  };
+  /// What was read ahead for a request that has not run yet.
+  struct Staged {
+    Bytes bytes{};
+    std::vector<OrderId> orders;
+  };
+
+  void advance(Seconds now);
+  [[nodiscard]] TierState& state(TierId tier) { return states_[static_cast<std::size_t>(tier)]; }
+  [[nodiscard]] const TierState& state(TierId tier) const { return states_[static_cast<std::size_t>(tier)]; }
+  [[nodiscard]] Bytes bytes(std::uint32_t blocks) const {
+    return costs_.block_bytes() * static_cast<std::int64_t>(blocks);
+  }
+
+  // Requests
+  void stage(const Request& request, const Run& run, const Alternative& chosen);
+  [[nodiscard]] std::uint32_t stageable(const Run& run) const;
+  void unstage(RequestId request);
+  void wait_for(RequestId request, OrderId order);
+
+  // Orders
+  OrderId begin(Flight flight);
+  OrderId begin_load(const Request& request, const Run& run, double saved_per_byte, OrderKind kind);
+  void pump(TierId tier);
+  void abandon(OrderId order);
+  void end(OrderId order, OutcomeKind kind, std::uint32_t done);
+  void settle(const Flight& flight, OrderId order, NodeId node, OutcomeKind kind, bool arrived);
+  void finish_demotion(const Flight& flight, NodeId node);
+  [[nodiscard]] std::vector<NodeId> nodes_of(const Flight& flight) const;
+  [[nodiscard]] NodeId node_ending(std::span<const BlockKey> blocks, std::uint32_t end);
+
+  // Placement
+  void admit(std::span<const BlockKey> blocks, TierId tier);
+  std::uint32_t admit_node(NodeId node, TierId tier);
+  void write(NodeId last, std::uint32_t blocks, TierId tier);
+  void write_down(TierId tier);
+  bool leave(NodeId node, TierId tier);
+  bool demote(NodeId node, TierId from, TierId to);
+  void tidy(std::span<const BlockKey> blocks);
+  [[nodiscard]] Bytes reserve(TierId tier) const;
+  [[nodiscard]] bool orphan(NodeId node) const;
+
+  PolicyConfig policy_;
+  MachineProfile profile_;
+  Costs costs_;
+  std::unique_ptr<Valuation> valuation_;
+  PrefixIndex index_;
+  Orders orders_;
+  Residency residency_;
+  Traffic traffic_;
+  Planner planner_;
+  bool preloads_;
+  std::array<TierState, kMaxTiers> states_{};
+  std::map<RequestId, Staged> staged_;
+  Bytes staged_bytes_{};
+  Seconds now_{};
+  std::vector<NodeId> path_;     ///< scratch
+  std::vector<NodeId> skipped_;  ///< scratch
+};
+
+}  // namespace fulcrum

@@ -1,0 +1,134 @@
+#include <algorithm>
+
+#include "base/check.h"
+#include "policy/decider_impl.h"
+
+namespace fulcrum {
+namespace {
+
+// Share of a tier that is kept free by writing down, so that new blocks find room without a wait.
+constexpr std::int64_t kReserveShare = 16;
+// Nodes that writing down looks at and leaves alone before it gives up until the next event.
+constexpr std::size_t kLooks = 16;
+
+}  // namespace
+
+bool Decider::Impl::orphan(NodeId node) const {
+  const NodeId parent = index_[node].parent;
+  return parent != kRoot && index_[parent].present() == 0 && index_[node].present() != 0;
+}
+
+Bytes Decider::Impl::reserve(TierId tier) const {
+  return std::max(residency_.tier(tier).capacity / kReserveShare, costs_.block_bytes());
+}
+
+// Offers a computed chain to a tier, front to back, and stops where it does not fit: a back without its front
+// is of no use.
+void Decider::Impl::admit(std::span<const BlockKey> blocks, TierId tier) {
+  const auto count = static_cast<std::uint32_t>(blocks.size());
+  index_.trace(blocks, path_);
+  const auto absent =
+      std::find_if(path_.begin(), path_.end(), [&](NodeId id) { return !index_[id].in(tier); });
+  if (absent == path_.end()) return;
+  const std::uint32_t first = index_[*absent].start;
+  if (!valuation_->admits(tier, costs_.block_tokens() * static_cast<std::int64_t>(count))) {
+    state(tier).refused += count - first;
+    return;
+  }
+  const NodeId above = absent == path_.begin() ? kNoNode : *(absent - 1);
+  if (above != kNoNode) residency_.hold(above);
+  NodeId last = kNoNode;
+  std::uint32_t admitted = 0;
+  for (auto at = absent; at != path_.end() && !index_[*at].in(tier); ++at) {
+    const std::uint32_t wanted = index_[*at].count();
+    const std::uint32_t fits = admit_node(*at, tier);
+    if (fits == 0) break;
+    last = fits < wanted ? index_.split(*at, fits) : *at;
+    residency_.change(last, index_[last].resident,
+                      static_cast<TierMask>(index_[last].pending | bit(tier)));
+    admitted += fits;
+    if (fits < wanted) break;
+  }
+  if (admitted > 0) write(last, admitted, tier);
+  if (above != kNoNode) residency_.release(above);
+  state(tier).refused += count - first - admitted;
+}
+
+// How many leading blocks of a node the tier takes now.
+std::uint32_t Decider::Impl::admit_node(NodeId node, TierId tier) {
+  const std::uint32_t affordable = state(tier).budget.affords(index_[node].count(), costs_.block_bytes());
+  residency_.hold(node);
+  const std::uint32_t fits = residency_.make_room(tier, affordable, residency_.worth(node, tier));
+  residency_.release(node);
+  state(tier).budget.spend(bytes(fits));
+  return fits;
+}
+
+void Decider::Impl::write(NodeId last, std::uint32_t blocks, TierId tier) {
+  Flight flight;
+  flight.kind = OrderKind::write;
+  flight.source = kGpu;
+  flight.target = tier;
+  flight.last = last;
+  flight.blocks = blocks;
+  state(tier).written += bytes(blocks);
+  orders_.issue(begin(std::move(flight)));
+}
+
+// Keeps a reserve free: what is worth least moves down, if a lower tier wants it.
+void Decider::Impl::write_down(TierId tier) {
+  EvictionOrder& leaving = residency_.order(tier);
+  skipped_.clear();
+  const auto crowded = [&] {
+    const Residency::Tier& own = residency_.tier(tier);
+    return own.used - state(tier).leaving + reserve(tier) > own.capacity;
+  };
+  while (crowded() && !leaving.empty() && skipped_.size() < kLooks) {
+    const NodeId id = leaving.least();
+    const auto most = static_cast<std::uint32_t>(reserve(tier).value() / costs_.block_bytes().value());
+    const NodeId back = residency_.cut_back(id, std::min(index_[id].count(), most));
+    if (leave(back, tier)) continue;
+    leaving.remove(back);
+    skipped_.push_back(back);
+  }
+  for (const NodeId id : skipped_) {
+    if (index_[id].slots[static_cast<std::size_t>(tier)] == kNoSlot) leaving.set(id, residency_.worth(id, tier));
+  }
+}
+
+// Sends an idle leaf of a tier down, or drops it where a lower tier has it anyway.
+bool Decider::Impl::leave(NodeId node, TierId tier) {
+  if ((index_[node].resident >> (tier + 1)) != 0) {
+    residency_.drop(node, tier);
+    return true;
+  }
+  const std::uint32_t reach = std::max(index_[node].reach, index_[node].end());
+  for (auto below = static_cast<TierId>(tier + 1); below < costs_.tiers(); ++below) {
+    if (!valuation_->admits(below, costs_.block_tokens() * static_cast<std::int64_t>(reach))) continue;
+    if (demote(node, tier, below)) return true;
+  }
+  return false;
+}
+
+bool Decider::Impl::demote(NodeId node, TierId from, TierId to) {
+  const std::uint32_t fits = admit_node(node, to);
+  if (fits == 0) return false;
+  const NodeId back = residency_.cut_back(node, fits);
+  Flight flight;
+  flight.kind = OrderKind::demote;
+  flight.source = from;
+  flight.target = to;
+  flight.last = back;
+  flight.blocks = fits;
+  state(from).leaving += bytes(fits);
+  state(to).written += bytes(fits);
+  orders_.issue(begin(std::move(flight)));
+  return true;
+}
+
+void Decider::Impl::tidy(std::span<const BlockKey> blocks) {
+  index_.trace(blocks, path_);
+  for (auto id = path_.rbegin(); id != path_.rend(); ++id) index_.join(*id);
+}
+
+}  // namespace fulcrum

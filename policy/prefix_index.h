@@ -1,0 +1,74 @@
+// PrefixIndex: a path-compressed tree of block chains.
+//
+// Keys are chained, so a key proves the whole prefix before it. A run of blocks without a branch is one
+// node, found by its first key; its last key proves the run, and where a chain leaves it is found by binary
+// search. A chain of thousands of blocks is looked up with a handful of probes and no allocation.
+//
+// The index knows nothing of tiers or values; whoever changes `resident` and `pending` keeps the counts of
+// present children (policy/residency.h). Node references are good until the next append() or split().
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "fulcrum/units.h"
+#include "policy/head_table.h"
+#include "policy/node.h"
+
+namespace fulcrum {
+
+class PrefixIndex {
+ public:
+  PrefixIndex();
+
+  [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id]; }
+  [[nodiscard]] Node& operator[](NodeId id) { return nodes_[id]; }
+
+  /// Visits the nodes along the known part of a chain, front to back: visit(node, matched) with the number
+  /// of leading blocks of the node that belong to the chain; false ends the walk.
+  template <class Visit>
+  void walk(std::span<const BlockKey> blocks, Visit&& visit) const {
+    for (std::size_t at = 0; at < blocks.size();) {
+      const NodeId id = heads_.find(blocks[at], nodes_);
+      if (id == kNoNode) return;
+      const std::uint32_t matched = match(id, blocks.subspan(at));
+      if (!visit(id, matched) || matched < nodes_[id].count()) return;
+      at += matched;
+    }
+  }
+
+  /// The nodes along the known part of a chain, into `path`; the last one is split where the chain leaves
+  /// it. Returns the number of blocks known.
+  std::uint32_t trace(std::span<const BlockKey> blocks, std::vector<NodeId>& path);
+  /// Adds blocks behind `parent` as one node. None of the keys is known.
+  NodeId append(NodeId parent, std::span<const BlockKey> keys);
+  /// Cuts `node` before its block `at`, 0 < at < count. The back keeps the number; returns the front's.
+  NodeId split(NodeId node, std::uint32_t at);
+  /// Joins `node` with its parent if nothing tells them apart. The parent's number is gone then.
+  bool join(NodeId node);
+  /// Forgets the last blocks of a node without children; the node itself if none are left.
+  void forget(NodeId node, std::uint32_t blocks);
+  /// Keys of the `blocks` blocks that end with the last one of `node`, front to back.
+  [[nodiscard]] std::vector<BlockKey> keys_ending(NodeId node, std::uint32_t blocks) const;
+
+  [[nodiscard]] std::size_t blocks() const { return blocks_; }
+  [[nodiscard]] std::size_t nodes() const { return nodes_.size() - free_.size() - 1; }
+  [[nodiscard]] Bytes memory() const;
+
+ private:
+  [[nodiscard]] std::uint32_t match(NodeId id, std::span<const BlockKey> blocks) const;
+  NodeId allocate();
+  void release(NodeId id);
+  void link(NodeId child, NodeId parent);
+  void unlink(NodeId child);
+  /// `to` takes the place of `from` among its siblings.
+  void take_place(NodeId from, NodeId to);
+
+  std::vector<Node> nodes_;
+  std::vector<NodeId> free_;
+  HeadTable heads_;
+  std::size_t blocks_ = 0;
+};
+
+}  // namespace fulcrum

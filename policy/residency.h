@@ -1,0 +1,75 @@
+// Residency: which tier holds which blocks, within its capacity, and what leaves first.
+//
+// Invariants, whatever the events:
+//  - bytes present (resident or being written) of a tier never exceed its capacity;
+//  - whatever a tier holds, its parent is present in some tier: blocks that no request could use are dropped;
+//  - within a tier the back of a chain leaves before its front, and blocks in use do not leave.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "policy/costs.h"
+#include "policy/eviction.h"
+#include "policy/orders.h"
+#include "policy/prefix_index.h"
+#include "policy/valuation.h"
+
+namespace fulcrum {
+
+class Residency {
+ public:
+  struct Tier {
+    Bytes capacity{};
+    Bytes used{};
+    std::uint64_t evicted = 0;  ///< blocks
+  };
+
+  /// All arguments outlive this. Blocks that no tier holds are remembered for their uses as long as they
+  /// are at most `forgotten_most`.
+  Residency(const PolicyConfig& policy, const Costs& costs, const Valuation& valuation, PrefixIndex& index,
+            Orders& orders, std::size_t forgotten_most);
+
+  /// The nodes were asked for now, in a chain of `reach` blocks; 0: as long as it was.
+  void touch(std::span<const NodeId> path, Seconds now, bool asked, std::uint32_t reach);
+  /// Sets what holds a node.
+  void change(NodeId node, TierMask resident, TierMask pending);
+  /// An order in flight uses these blocks (or no longer does).
+  void hold(NodeId node);
+  void release(NodeId node);
+  /// Drops an idle leaf of a tier, and whatever was of use only together with it.
+  void drop(NodeId node, TierId tier);
+  /// Drops what cannot be used because its parent is nowhere.
+  void drop_orphans(NodeId parent);
+  /// Makes room for blocks worth `worth` by dropping what is worth less. Returns how many fit, <= wanted.
+  std::uint32_t make_room(TierId tier, std::uint32_t wanted, double worth);
+  /// Cuts off the last `blocks` of a node; returns the number of the part behind the cut.
+  NodeId cut_back(NodeId node, std::uint32_t blocks);
+  /// Forgets the longest unused of what no tier holds, down to the limit.
+  void trim();
+
+  [[nodiscard]] double worth(NodeId node, TierId tier) const;
+  [[nodiscard]] const Tier& tier(TierId id) const { return tiers_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] EvictionOrder& order(TierId id) { return orders_of_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] Bytes memory() const;
+
+ private:
+  void refresh(NodeId node);
+  void count_child(NodeId parent, TierMask before, TierMask after);
+  [[nodiscard]] std::uint32_t free_blocks(TierId tier) const;
+
+  const Costs& costs_;
+  const Valuation& valuation_;
+  PrefixIndex& index_;
+  Orders& orders_;
+  int tier_count_;
+  std::array<Tier, kMaxTiers> tiers_{};
+  std::vector<EvictionOrder> orders_of_;  ///< by lane
+  std::size_t present_ = 0;               ///< blocks that some tier holds
+  std::size_t forgotten_most_;
+  std::uint64_t tick_ = 0;
+  std::vector<NodeId> stack_;  ///< scratch
+};
+
+}  // namespace fulcrum

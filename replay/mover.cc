@@ -1,0 +1,103 @@
+#include "replay/mover.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+
+namespace fulcrum::replay {
+namespace {
+
+bool reads(OrderKind kind) {
+  return kind == OrderKind::load || kind == OrderKind::preload || kind == OrderKind::demote;
+}
+
+}  // namespace
+
+Mover::Mover(std::span<const TierProfile* const> profiles, std::span<const DeviceTruth> truth,
+             std::uint64_t seed) {
+  const Random random(seed);
+  for (std::size_t tier = 0; tier < profiles.size(); ++tier) {
+    const DeviceTruth own = tier < truth.size() ? truth[tier] : DeviceTruth{};
+    devices_.emplace_back(*profiles[tier], own, random.split("device " + std::to_string(tier)));
+  }
+  loaded_.resize(devices_.size());
+}
+
+void Mover::begin(std::uint32_t decider, Order order, Seconds now) {
+  const TierId tier = reads(order.kind) ? order.source : order.target;
+  if (order.kind == OrderKind::erase || tier < 0) {
+    const auto blocks = static_cast<std::uint32_t>(order.keys.size());
+    immediate_.push_back(complete(Job{decider, std::move(order), now}, OutcomeKind::done, blocks, now));
+    return;
+  }
+  const std::uint64_t transfer = ++next_transfer_;
+  transfers_.emplace(name(decider, order.id), transfer);
+  TierDevice& device = devices_.at(static_cast<std::size_t>(tier));
+  if (reads(order.kind)) {
+    device.start_read(transfer, order.bytes, now);
+  } else {
+    device.start_write(transfer, order.bytes, now);
+  }
+  const bool writing = !reads(order.kind);
+  jobs_.emplace(transfer, Job{decider, std::move(order), now, writing});
+}
+
+std::uint32_t Mover::blocks_at(const Job& job, double share) const {
+  return static_cast<std::uint32_t>(share * static_cast<double>(job.order.keys.size()));
+}
+
+Completion Mover::complete(Job job, OutcomeKind kind, std::uint32_t blocks, Seconds now) {
+  const Outcome outcome{job.order.id, kind, blocks, now - job.start};
+  return Completion{job.decider, std::move(job.order), outcome};
+}
+
+Completion Mover::cancel(std::uint32_t decider, OrderId order, Seconds now) {
+  const auto found = transfers_.find(name(decider, order));
+  if (found == transfers_.end())
+    return Completion{decider, {}, Outcome{order, OutcomeKind::cancelled, 0, {}}};
+  Job job = std::move(jobs_.extract(found->second).mapped());
+  const TierId tier = job.writing ? job.order.target : job.order.source;
+  const double share = devices_[static_cast<std::size_t>(tier)].cancel(found->second, now);
+  transfers_.erase(found);
+  const bool load = job.order.kind == OrderKind::load || job.order.kind == OrderKind::preload;
+  const std::uint32_t blocks = load ? blocks_at(job, share) : 0;
+  return complete(std::move(job), blocks > 0 ? OutcomeKind::partial : OutcomeKind::cancelled, blocks, now);
+}
+
+void Mover::each_load(std::uint32_t decider, const std::function<void(const Order&, std::uint32_t)>& visit,
+                      Seconds now) {
+  for (const auto& [transfer, job] : jobs_) {
+    if (job.decider != decider || job.writing || job.order.kind == OrderKind::demote) continue;
+    TierDevice& device = devices_[static_cast<std::size_t>(job.order.source)];
+    visit(job.order, blocks_at(job, device.progress(transfer, now)));
+  }
+}
+
+std::vector<Completion> Mover::advance(std::size_t device, Seconds now) {
+  std::vector<std::uint64_t> finished;
+  devices_[device].advance(now, finished);
+  std::vector<Completion> completions;
+  for (const std::uint64_t transfer : finished) {
+    Job& job = jobs_.at(transfer);
+    if (job.order.kind == OrderKind::demote && !job.writing) {
+      job.writing = true;
+      FULCRUM_CHECK(job.order.target >= 0, "a demotion goes to a tier");
+      devices_[static_cast<std::size_t>(job.order.target)].start_write(transfer, job.order.bytes, now);
+      continue;
+    }
+    if (!job.writing) loaded_[device] += job.order.bytes;
+    Job done = std::move(jobs_.extract(transfer).mapped());
+    transfers_.erase(name(done.decider, done.order.id));
+    const auto blocks = static_cast<std::uint32_t>(done.order.keys.size());
+    completions.push_back(complete(std::move(done), OutcomeKind::done, blocks, now));
+  }
+  return completions;
+}
+
+std::vector<Completion> Mover::take_immediate() {
+  return std::exchange(immediate_, {});
+}
+
+}  // namespace fulcrum::replay

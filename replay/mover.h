@@ -1,0 +1,71 @@
+// Mover: carries the deciders' orders out on simulated devices and reports what became of them.
+//
+// Several deciders (private caches) may share the devices. A demotion reads its source before it writes its
+// target; an erasure is immediate. Blocks of a load arrive front to back.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "fulcrum/decision.h"
+#include "fulcrum/profile.h"
+#include "replay/tier_device.h"
+
+namespace fulcrum::replay {
+
+/// What became of an order. `order.keys` are as issued; outcome.blocks_done of them arrived.
+struct Completion {
+  std::uint32_t decider = 0;
+  Order order;
+  Outcome outcome;
+};
+
+class Mover {
+ public:
+  /// `profiles[t]` and `truth[t]` describe the device of tier t. Missing truths are exact.
+  Mover(std::span<const TierProfile* const> profiles, std::span<const DeviceTruth> truth, std::uint64_t seed);
+
+  void begin(std::uint32_t decider, Order order, Seconds now);
+  /// Stops an order in flight. Returns nothing done if it is not known.
+  Completion cancel(std::uint32_t decider, OrderId order, Seconds now);
+  /// Calls visit(order, leading blocks that have arrived by now) for each load and preload in flight.
+  void each_load(std::uint32_t decider, const std::function<void(const Order&, std::uint32_t)>& visit,
+                 Seconds now);
+
+  /// Next change on a device, TierDevice::kIdle if none.
+  [[nodiscard]] Seconds next(std::size_t device) const { return devices_[device].next(); }
+  [[nodiscard]] std::uint64_t generation(std::size_t device) const { return devices_[device].generation(); }
+  /// Moves one device on to `now`.
+  [[nodiscard]] std::vector<Completion> advance(std::size_t device, Seconds now);
+  /// Orders that needed no device time, since the last call.
+  [[nodiscard]] std::vector<Completion> take_immediate();
+
+  [[nodiscard]] std::size_t devices() const { return devices_.size(); }
+  [[nodiscard]] const TierDevice& device(std::size_t tier) const { return devices_[tier]; }
+  [[nodiscard]] Bytes bytes_loaded(std::size_t tier) const { return loaded_[tier]; }
+
+ private:
+  struct Job {
+    std::uint32_t decider = 0;
+    Order order;
+    Seconds start{};
+    bool writing = false;
+  };
+  using Name = std::uint64_t;
+  static Name name(std::uint32_t decider, OrderId order) { return (std::uint64_t{decider} << 56) ^ order; }
+
+  [[nodiscard]] std::uint32_t blocks_at(const Job& job, double share) const;
+  [[nodiscard]] Completion complete(Job job, OutcomeKind kind, std::uint32_t blocks, Seconds now);
+
+  std::vector<TierDevice> devices_;
+  std::vector<Bytes> loaded_;                    ///< read for requests, whole blocks
+  std::unordered_map<std::uint64_t, Job> jobs_;  ///< by transfer id
+  std::unordered_map<Name, std::uint64_t> transfers_;
+  std::vector<Completion> immediate_;
+  std::uint64_t next_transfer_ = 0;
+};
+
+}  // namespace fulcrum::replay
