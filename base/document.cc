@@ -132,18 +132,12 @@ class TreeBuilder final : public YAML::EventHandler {
     map.has_key = false;
     if (drop_null_fields_ && node.kind == NodeKind::null) return;
     if (node.kind == NodeKind::null) node.mark = map.key_mark;  // the parser places what is not there at 1:1
-    map.node.fields.emplace_back(std::move(map.key), std::move(node));
-    map.node.key_marks.push_back(map.key_mark);
+    node.key_mark = map.key_mark;
+    map.node.fields.push_back({std::move(map.key), std::move(node)});
   }
 
   bool drop_null_fields_;
-  Node root_{.kind = NodeKind::null,
-             .mark = {1, 1},
-             .quoted = false,
-             .scalar = {},
-             .items = {},
-             .fields = {},
-             .key_marks = {}};
+  Node root_ = make(NodeKind::null, YAML::Mark::null_mark());
   std::vector<Level> levels_;
 };
 

@@ -35,18 +35,25 @@ struct Mark {
 
 enum class NodeKind { null, scalar, list, map };
 
+struct Field;
+
 /// One node of a document. Plain tree; valid as long as its Document.
 struct Node {
   NodeKind kind = NodeKind::null;
   Mark mark;
+  Mark key_mark;        ///< of its key, where it is the value of a field
   bool quoted = false;  ///< a quoted scalar is always text
   std::string scalar;
-  std::vector<Node> items;                           ///< of a list
-  std::vector<std::pair<std::string, Node>> fields;  ///< of a map, in order; duplicates kept
-  std::vector<Mark> key_marks;                       ///< of a map, one for each field
+  std::vector<Node> items;    ///< of a list
+  std::vector<Field> fields;  ///< of a map, in order; duplicates kept
 
   /// First field of that name, or null pointer.
   [[nodiscard]] const Node* find(std::string_view key) const;
+};
+
+struct Field {
+  std::string key;
+  Node value;
 };
 
 class Document {

@@ -1,10 +1,24 @@
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/document.h"
 #include "base/node_text.h"
 #include "base/quantity_text.h"
 
 namespace fulcrum {
+namespace {
+
+/// The nearest valid key, or all of them where none is near.
+std::string valid_keys(std::string_view key, std::span<const std::string_view> names) {
+  const std::string_view near = nearest(key, names);
+  if (!near.empty()) return "; did you mean '" + std::string(near) + "'?";
+  std::string out;
+  for (const std::string_view name : names)
+    out += (out.empty() ? "; valid here: " : ", ") + std::string(name);
+  return out;
+}
+
+}  // namespace
 /// The items of a list, or none with a problem recorded.
 std::span<const Node> MapReader::items(std::string_view key) {
   const Node* node = get(key, true);
@@ -79,27 +93,15 @@ std::vector<MapReader> MapReader::maps(std::string_view key) {
 
 void MapReader::finish() {
   const std::vector<std::string_view> names(asked_.begin(), asked_.end());
-  for (std::size_t i = 0; i < node_->fields.size(); ++i) {
-    const std::string& key = node_->fields[i].first;
-    const Mark mark = node_->key_marks[i];
-    const auto same = [&key](const auto& field) { return field.first == key; };
-    const auto first = std::ranges::find_if(node_->fields, same) - node_->fields.begin();
-    if (static_cast<std::size_t>(first) != i) {
-      const int line = node_->key_marks[static_cast<std::size_t>(first)].line;
-      problems_->add(
-          mark, "duplicate key '" + key_path(path_, key) + "', first given on line " + std::to_string(line));
-      continue;
+  std::unordered_map<std::string_view, int> first_lines;
+  for (const auto& [key, value] : node_->fields) {
+    const auto [first, fresh] = first_lines.emplace(key, value.key_mark.line);
+    if (!fresh) {
+      problems_->add(value.key_mark, "duplicate key '" + key_path(path_, key) + "', first given on line " +
+                                         std::to_string(first->second));
+    } else if (std::ranges::find(names, key) == names.end()) {
+      problems_->add(value.key_mark, "unknown key '" + key_path(path_, key) + "'" + valid_keys(key, names));
     }
-    if (std::ranges::find(names, key) != names.end()) continue;
-    const std::string_view near = nearest(key, names);
-    std::string hint;
-    if (!near.empty()) {
-      hint = "; did you mean '" + std::string(near) + "'?";
-    } else {
-      for (const std::string_view name : names)
-        hint += (hint.empty() ? "; valid here: " : ", ") + std::string(name);
-    }
-    problems_->add(mark, "unknown key '" + key_path(path_, key) + "'" + hint);
   }
 }
 

@@ -65,16 +65,17 @@ void LoadRunner::lay_out(const LoadSpec& spec) {
   slots_.clear();
   const bool writer = spec.beside > BytesPerSecond(0);
   const std::int64_t count = spec.loads + (writer ? 1 : 0);
-  // Every stream has a part of the file to itself and starts somewhere in it.
+  // Every stream has a part of the file to itself and starts in its first three quarters: one that starts
+  // again in the middle of a sample would count as another load.
   const std::int64_t steps = std::max<std::int64_t>(1, filled_.value() / spec.io_size.value() / count);
+  const auto starts = static_cast<std::uint64_t>(std::max<std::int64_t>(1, steps * 3 / 4));
   const std::int64_t part = steps * spec.io_size.value();
   for (std::int64_t i = 0; i < count; ++i) {
     Stream stream;
     stream.kind = writer && i == spec.loads ? IoKind::write : spec.kind;
     stream.begin = std::min(i * part, std::max<std::int64_t>(0, filled_.value() - part));
     stream.end = stream.begin + part;
-    stream.next = stream.begin + spec.io_size.value() * static_cast<std::int64_t>(
-                                                            random_.below(static_cast<std::uint64_t>(steps)));
+    stream.next = stream.begin + spec.io_size.value() * static_cast<std::int64_t>(random_.below(starts));
     const int depth = i == spec.loads ? kWriterDepth : spec.depth;
     for (int d = 0; d < depth; ++d) slots_.push_back({streams_.size(), 0, 0});
     streams_.push_back(stream);
@@ -110,22 +111,21 @@ Result<void> LoadRunner::collect(Seconds wait, Tally& tally) {
     return make_error(ErrorKind::interrupted, "calibrate", "", "stopped on request");
   const auto count = device_->poll(completions_, wait);
   if (count.has_error()) return count.error();
+  const Seconds now = clock_->now();
   for (std::size_t i = 0; i < *count; ++i) {
     const IoCompletion& done = completions_[i];
     if (done.result.has_error()) return done.result;
     const Slot& slot = slots_[done.tag];
     idle_.push_back(done.tag);
     if (done.kind != streams_.front().kind) continue;  // the writer beside the loads
-    std::int64_t wrong = 0;
+    tally.add(slot.stream, now, Bytes(static_cast<std::int64_t>(done.bytes)), done.latency);
     if (done.kind == IoKind::read) {
       const auto buffer =
           arena_.span().subspan(done.tag * static_cast<std::size_t>(io_size_.value()), slot.size);
-      wrong = check_all_ ? payload_.wrong_sectors(buffer, slot.offset)
-                         : payload_.wrong_heads(buffer, slot.offset, kHeadsChecked);
+      tally.add_wrong_sectors(check_all_ ? payload_.wrong_sectors(buffer, slot.offset)
+                                         : payload_.wrong_heads(buffer, slot.offset, kHeadsChecked));
     }
-    tally.add(Bytes(static_cast<std::int64_t>(done.bytes)), done.latency, wrong);
   }
-  tally.close_batch(clock_->now());
   return {};
 }
 
@@ -143,6 +143,7 @@ Result<void> LoadRunner::run_window(const LoadSpec& spec, const Window& window, 
   const Seconds start_time = clock_->now();
   Seconds next_write = start_time;
   bool warm = false;
+  std::int64_t rounds = 0;  // of everything in flight, completed
   tally.begin(start_time, cpu_());
   if (auto started = start_all(); started.has_error()) return started;
   while (true) {
@@ -150,11 +151,16 @@ Result<void> LoadRunner::run_window(const LoadSpec& spec, const Window& window, 
       return collected;
     const Seconds now = clock_->now();
     if (now - start_time >= window.cap) return {};
-    if (!warm && now - start_time >= window.warm_up && tally.requests() >= full) {
+    // Streams served alike complete in bunches. Both ends of the window lie behind whole rounds of what is in
+    // flight, so that it never cuts a bunch.
+    const bool round_done = tally.requests() / full > rounds;
+    rounds = tally.requests() / full;
+    if (!warm && round_done && now - start_time >= window.warm_up) {
       warm = true;
+      rounds = 0;
       tally.begin(now, cpu_());
-    } else if (warm && now - tally.started() >= window.length &&
-               tally.requests() >= std::max(kLeastRequests, full)) {
+    } else if (warm && round_done && now - tally.started() >= window.length &&
+               tally.requests() >= kLeastRequests) {
       return {};
     }
     std::vector<std::size_t> later;
@@ -220,8 +226,7 @@ Result<RunResult> LoadRunner::commits(Bytes size, Bytes io_size, int depth, cons
         transfer(IoKind::write, random_place(size, Bytes(Payload::kSector)), size, io_size, depth);
     if (moved.has_error()) return moved.error();
     if (auto durable = device_->sync(); durable.has_error()) return durable.error();
-    whole.add(size, clock_->now() - before, 0);
-    whole.close_batch(clock_->now());
+    whole.add(0, clock_->now(), size, clock_->now() - before);
   }
   return whole.result(cpu_());
 }

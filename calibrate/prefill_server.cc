@@ -56,6 +56,7 @@ class Probe {
       done = measure(round);
       if (done.has_error()) return done.error();
     }
+    if (progress_) progress_(steps_done_, steps_done_, "done");
     judge_timings(shapes_, report_);
     return std::move(report_);
   }

@@ -44,8 +44,8 @@ struct ServerProbeOptions {
   /// Wanted shapes. Those beyond the server's longest prompt are left out, with a finding.
   std::vector<PrefillShape> shapes = {{Tokens(256), Tokens(0)},     {Tokens(1024), Tokens(0)},
                                       {Tokens(4096), Tokens(0)},    {Tokens(16384), Tokens(0)},
-                                      {Tokens(1024), Tokens(4096)}, {Tokens(1024), Tokens(16384)},
-                                      {Tokens(4096), Tokens(16384)}};
+                                      {Tokens(1024), Tokens(4096)}, {Tokens(4096), Tokens(16384)},
+                                      {Tokens(1024), Tokens(49152)}};
   int repeats = 5;      ///< timings of each shape
   Seconds timeout{60};  ///< for one request, until its first token
   std::uint64_t seed = 1;

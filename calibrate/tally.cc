@@ -12,16 +12,24 @@ void Tally::begin(Seconds now, Seconds cpu) {
   moved_ = Bytes(0);
   batches_.clear();
   latencies_.clear();
+  for (Stream& stream : streams_) {
+    stream.from = stream.seen ? stream.last : now;
+    stream.moved = Bytes(0);
+  }
 }
 
-void Tally::add(Bytes bytes, Seconds latency, std::int64_t wrong_sectors) {
+void Tally::add(std::size_t stream, Seconds now, Bytes bytes, Seconds latency) {
+  if (stream >= streams_.size()) streams_.resize(stream + 1, {started_, started_, Bytes(0), false});
+  streams_[stream].last = now;
+  streams_[stream].moved += bytes;
+  streams_[stream].seen = true;
   moved_ += bytes;
   latencies_.push_back(latency.value());
-  wrong_sectors_ += wrong_sectors;
-}
-
-void Tally::close_batch(Seconds now) {
-  if (batches_.empty() || batches_.back().moved != moved_) batches_.push_back({now, moved_});
+  if (batches_.empty() || batches_.back().at < now) {
+    batches_.push_back({now, moved_});
+  } else {
+    batches_.back().moved = moved_;
+  }
 }
 
 double Tally::second_half() const {
@@ -41,7 +49,9 @@ RunResult Tally::result(Seconds cpu) const {
   if (batches_.empty() || !(batches_.back().at > started_)) return sum;
   sum.time = batches_.back().at - started_;
   sum.bytes = batches_.back().moved;
-  sum.rate = sum.bytes / sum.time;
+  for (const Stream& stream : streams_) {
+    if (stream.last > stream.from) sum.rate += stream.moved / (stream.last - stream.from);
+  }
   sum.latency_p50 = Seconds(quantile(latencies_, 0.5));
   sum.latency_p99 = Seconds(quantile(latencies_, 0.99));
   sum.cpu_share = (cpu - cpu_) / sum.time;

@@ -1,4 +1,8 @@
 // Tally: what one run of traffic completed, by time, and what follows from it.
+//
+// Each stream is timed from its last completion before the window to its last one inside, and the rates of
+// the streams add up. Counting all completions between two instants instead would count half a request too
+// few for each stream that was in step with the others at first and is not any more.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +27,9 @@ class Tally {
  public:
   /// Starts the window: what completed so far does not count.
   void begin(Seconds now, Seconds cpu);
-  void add(Bytes bytes, Seconds latency, std::int64_t wrong_sectors);
-  /// Ends a batch of completions that were seen together at `now`.
-  void close_batch(Seconds now);
+  /// One completion of a stream, seen at `now`.
+  void add(std::size_t stream, Seconds now, Bytes bytes, Seconds latency);
+  void add_wrong_sectors(std::int64_t count) { wrong_sectors_ += count; }
 
   [[nodiscard]] Seconds started() const { return started_; }
   [[nodiscard]] std::int64_t requests() const { return static_cast<std::int64_t>(latencies_.size()); }
@@ -35,7 +39,13 @@ class Tally {
  private:
   struct Batch {
     Seconds at;
-    Bytes moved;  ///< since the window began
+    Bytes moved;  ///< by all streams since the window began
+  };
+  struct Stream {
+    Seconds from{};  ///< last completion before the window
+    Seconds last{};
+    Bytes moved{};
+    bool seen = false;
   };
   [[nodiscard]] double second_half() const;
 
@@ -43,6 +53,7 @@ class Tally {
   Seconds cpu_{};
   Bytes moved_{};
   std::vector<Batch> batches_;
+  std::vector<Stream> streams_;
   std::vector<double> latencies_;
   std::int64_t wrong_sectors_ = 0;
 };

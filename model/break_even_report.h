@@ -14,10 +14,10 @@
 namespace fulcrum {
 
 struct BreakEvenQuestion {
-  Seconds lead{};                           ///< time that reads may run before the GPU is ready
-  int loads = 1;                            ///< loads at once on each tier
-  std::optional<BytesPerSecond> bandwidth;  ///< what if every tier gave one load this much
-  std::optional<Seconds> setup;             ///< what if every tier had this set-up latency
+  Seconds lead{};  ///< time that reads may run before the GPU is ready
+  int loads = 1;   ///< loads at once on each tier
+  std::optional<BytesPerSecond> bandwidth = std::nullopt;  ///< what if every tier gave one load this much
+  std::optional<Seconds> setup = std::nullopt;             ///< what if every tier had this set-up latency
   std::vector<Tokens> positions = {Tokens(0),     Tokens(1024),  Tokens(4096),  Tokens(16384),
                                    Tokens(32768), Tokens(65536), Tokens(131072)};
   std::uint64_t seed = 1;

@@ -69,12 +69,14 @@ class Lines {
 
 std::vector<std::string> quoted(const std::vector<std::string>& sentences) {
   std::vector<std::string> out;
+  out.reserve(sentences.size());
   for (const std::string& sentence : sentences) out.push_back(yaml_quote(sentence));
   return out;
 }
 
 std::vector<std::string> surface(const std::vector<SurfacePoint>& points) {
   std::vector<std::string> out;
+  out.reserve(points.size());
   for (const SurfacePoint& point : points) {
     out.push_back("{io_size_B: " + text_of(point.io_size) + ", depth: " + std::to_string(point.depth) +
                   ", loads: " + std::to_string(point.loads) + ", rate_Bps: " + flow(point.rate) +
@@ -145,6 +147,7 @@ std::string prefill_lines(const PrefillProfile& prefill) {
   lines.add_number("residual", cost.residual);
   lines.add_number("domain_tokens", cost.domain);
   std::vector<std::string> draws;
+  draws.reserve(cost.draws.size());
   for (const auto& draw : cost.draws) draws.push_back(flow(draw));
   lines.add_list("draws", draws);
   return "prefill:\n" + lines.text();

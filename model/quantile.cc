@@ -41,7 +41,8 @@ double student_widening(int degrees) {
 double sample_quantile(std::vector<double> values, double p) {
   FULCRUM_CHECK(!values.empty() && p >= 0 && p <= 1, "a quantile of something");
   std::sort(values.begin(), values.end());
-  const double place = p * static_cast<double>(values.size() - 1);
+  const auto n = static_cast<double>(values.size());
+  const double place = std::clamp(p * (n + 1) - 1, 0.0, n - 1);
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, values.size() - 1);
   // Equal neighbours may both be infinite-like sentinels; their difference must not enter.

@@ -12,7 +12,8 @@ namespace fulcrum {
 /// How much wider a 95 % interval is for a deviation estimated from `degrees` of freedom than for a known
 /// one: t(0.975, degrees) / z(0.975). degrees >= 1.
 [[nodiscard]] double student_widening(int degrees);
-/// Quantile of `values` by linear interpolation between order statistics. Sorts a copy. Not empty.
+/// Quantile of `values`, the k-th smallest of n standing for k/(n + 1), with straight lines between: the
+/// share of bootstrap draws beyond it is then right for few draws too. Sorts a copy. Not empty.
 [[nodiscard]] double sample_quantile(std::vector<double> values, double p);
 
 }  // namespace fulcrum

@@ -18,7 +18,9 @@ Seconds LoadAlways::patience(Seconds /*saved*/) const {
   return Seconds(std::numeric_limits<double>::infinity());
 }
 
-bool LoadAlways::admits(TierId /*tier*/, Tokens /*reach*/) const { return true; }
+bool LoadAlways::admits(TierId /*tier*/, Tokens /*reach*/) const {
+  return true;
+}
 
 double LoadAlways::worth(TierId /*tier*/, const BlockUse& use) const {
   return static_cast<double>(use.tick);
@@ -29,10 +31,16 @@ std::size_t None::choose(std::span<const Alternative> /*alternatives*/, Seconds 
   return 0;
 }
 
-Seconds None::patience(Seconds /*saved*/) const { return Seconds(0); }
+Seconds None::patience(Seconds /*saved*/) const {
+  return Seconds(0);
+}
 
-bool None::admits(TierId /*tier*/, Tokens /*reach*/) const { return false; }
+bool None::admits(TierId /*tier*/, Tokens /*reach*/) const {
+  return false;
+}
 
-double None::worth(TierId /*tier*/, const BlockUse& /*use*/) const { return 0; }
+double None::worth(TierId /*tier*/, const BlockUse& /*use*/) const {
+  return 0;
+}
 
 }  // namespace fulcrum

@@ -30,7 +30,7 @@ std::array<int, kMaxTiers> gates(const PolicyConfig& policy, const Costs& costs)
   for (std::size_t i = 0; i < policy.tiers.size(); ++i) {
     const int own = policy.tiers[i].gate;
     const bool priced = policy.strategy == Strategy::break_even;
-    gates[i] = own > 0 ? own
+    gates[i] = own > 0  ? own
                : priced ? costs.typical(static_cast<TierId>(i)).contention.gate()
                         : Traffic::kNoGate;
   }
@@ -73,8 +73,12 @@ void Decider::Impl::advance(Seconds now) {
 TierCounters Decider::Impl::counters(TierId tier) const {
   const TierState& own = state(tier);
   const Residency::Tier& held = residency_.tier(tier);
-  return {held.used,    own.read,    own.written,
-          held.evicted, own.refused, traffic_.in_flight(tier),
+  return {held.used,
+          own.read,
+          own.written,
+          held.evicted,
+          own.refused,
+          traffic_.in_flight(tier),
           traffic_.queued(tier)};
 }
 
@@ -111,25 +115,49 @@ Decider::Decider(Decider&&) noexcept = default;
 Decider& Decider::operator=(Decider&&) noexcept = default;
 Decider::~Decider() = default;
 
-void Decider::on_arrival(const Request& request, Seconds now) { impl_->on_arrival(request, now); }
-Plan Decider::on_schedule(const Request& request, Seconds now) { return impl_->on_schedule(request, now); }
-Plan Decider::plan(const Request& request, Seconds now) const { return impl_->plan(request, now); }
-void Decider::on_computed(std::span<const BlockKey> blocks, Seconds now) { impl_->on_computed(blocks, now); }
-void Decider::on_outcome(const Outcome& outcome, Seconds now) { impl_->on_outcome(outcome, now); }
-void Decider::on_cancel(RequestId request, Seconds now) { impl_->on_cancel(request, now); }
-void Decider::on_time(Seconds now) { impl_->on_time(now); }
-std::vector<Order> Decider::take_orders() { return impl_->take_orders(); }
+void Decider::on_arrival(const Request& request, Seconds now) {
+  impl_->on_arrival(request, now);
+}
+Plan Decider::on_schedule(const Request& request, Seconds now) {
+  return impl_->on_schedule(request, now);
+}
+Plan Decider::plan(const Request& request, Seconds now) const {
+  return impl_->plan(request, now);
+}
+void Decider::on_computed(std::span<const BlockKey> blocks, Seconds now) {
+  impl_->on_computed(blocks, now);
+}
+void Decider::on_outcome(const Outcome& outcome, Seconds now) {
+  impl_->on_outcome(outcome, now);
+}
+void Decider::on_cancel(RequestId request, Seconds now) {
+  impl_->on_cancel(request, now);
+}
+void Decider::on_time(Seconds now) {
+  impl_->on_time(now);
+}
+std::vector<Order> Decider::take_orders() {
+  return impl_->take_orders();
+}
 
 TierCounters Decider::counters(TierId tier) const {
   FULCRUM_CHECK(tier >= 0 && static_cast<std::size_t>(tier) < policy().tiers.size(), "a tier of the policy");
   return impl_->counters(tier);
 }
-std::size_t Decider::indexed_blocks() const { return impl_->indexed_blocks(); }
-Bytes Decider::index_memory() const { return impl_->index_memory(); }
+std::size_t Decider::indexed_blocks() const {
+  return impl_->indexed_blocks();
+}
+Bytes Decider::index_memory() const {
+  return impl_->index_memory();
+}
 std::size_t Decider::resident_blocks(std::span<const BlockKey> blocks, TierId tier) const {
   return impl_->resident_blocks(blocks, tier);
 }
-const PolicyConfig& Decider::policy() const { return impl_->policy(); }
-const MachineProfile& Decider::profile() const { return impl_->profile(); }
+const PolicyConfig& Decider::policy() const {
+  return impl_->policy();
+}
+const MachineProfile& Decider::profile() const {
+  return impl_->profile();
+}
 
 }  // namespace fulcrum

@@ -32,27 +32,30 @@ void Decider::Impl::on_arrival(const Request& request, Seconds now) {
   tidy(request.blocks);
 }
 
-std::uint32_t Decider::Impl::stageable(const Run& run) const {
+// Leading blocks of a run that may be read ahead: within the staging, and not on their way up already.
+std::uint32_t Decider::Impl::stageable(std::span<const BlockKey> blocks, const Run& run) const {
   const std::int64_t room = (policy_.preload_staging - staged_bytes_).value() / costs_.block_bytes().value();
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, run.count));
+  std::uint32_t end = 0;
+  index_.walk(blocks.first(run.first + run.count), [&](NodeId id, std::uint32_t matched) {
+    if (end >= run.first && index_[id].in(0)) return false;
+    end += matched;
+    return true;
+  });
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(room, 0, end > run.first ? end - run.first : 0));
 }
 
 // Reads a run ahead into the first tier, as far as the staging and the room there go.
 void Decider::Impl::stage(const Request& request, const Run& run, const Alternative& chosen) {
   Run part = run;
-  part.count = stageable(run);
+  part.count = stageable(request.blocks, run);
   if (part.count == 0 || traffic_.full(run.tier)) return;
-  const NodeId last = node_ending(request.blocks, part.first + part.count);
-  const double worth = residency_.worth(last, 0);
-  const Bytes all = bytes(part.count);
-  const NodeId above = index_[last].parent;
-  residency_.hold(last);
-  if (above != kRoot) residency_.hold(above);
+  const NodeId above = part.first > 0 ? node_ending(request.blocks, part.first) : kNoNode;
+  const double worth = residency_.worth(node_ending(request.blocks, part.first + part.count), 0);
+  if (above != kNoNode) residency_.hold(above);
   part.count = residency_.make_room(0, part.count, worth);
-  if (above != kRoot) residency_.release(above);
-  residency_.release(last);
+  if (above != kNoNode) residency_.release(above);
   if (part.count == 0) return;
-  const double density = chosen.saved.value() / static_cast<double>(all.value());
+  const double density = chosen.saved.value() / static_cast<double>(bytes(part.count).value());
   const OrderId order = begin_load(request, part, density, OrderKind::preload);
   Staged& own = staged_[request.id];
   own.orders.push_back(order);
@@ -76,8 +79,10 @@ void Decider::Impl::unstage(RequestId request) {
 }
 
 void Decider::Impl::wait_for(RequestId request, OrderId order) {
-  std::vector<RequestId>& waiters = orders_.find(order)->waiters;
+  Flight& flight = *orders_.find(order);
+  std::vector<RequestId>& waiters = flight.waiters;
   if (std::find(waiters.begin(), waiters.end(), request) == waiters.end()) waiters.push_back(request);
+  if (!flight.issued) traffic_.hurry(flight.source, order);
 }
 
 Plan Decider::Impl::on_schedule(const Request& request, Seconds now) {

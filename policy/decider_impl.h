@@ -63,7 +63,7 @@ class Decider::Impl {
 
   // Requests
   void stage(const Request& request, const Run& run, const Alternative& chosen);
-  [[nodiscard]] std::uint32_t stageable(const Run& run) const;
+  [[nodiscard]] std::uint32_t stageable(std::span<const BlockKey> blocks, const Run& run) const;
   void unstage(RequestId request);
   void wait_for(RequestId request, OrderId order);
 
@@ -80,7 +80,7 @@ class Decider::Impl {
 
   // Placement
   void admit(std::span<const BlockKey> blocks, TierId tier);
-  std::uint32_t admit_node(NodeId node, TierId tier);
+  std::uint32_t admit_node(NodeId node, TierId tier, std::uint32_t most);
   void write(NodeId last, std::uint32_t blocks, TierId tier);
   void write_down(TierId tier);
   bool leave(NodeId node, TierId tier);

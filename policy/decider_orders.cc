@@ -45,7 +45,7 @@ OrderId Decider::Impl::begin_load(const Request& request, const Run& run, double
   flight.kind = kind;
   flight.source = run.tier;
   flight.target = kind == OrderKind::preload ? TierId{0} : kGpu;
-  if (run.first > 0) node_ending(request.blocks, run.first);
+  if (run.first > 0) (void)node_ending(request.blocks, run.first);
   flight.last = node_ending(request.blocks, run.first + run.count);
   flight.blocks = run.count;
   flight.waiters = {request.id};

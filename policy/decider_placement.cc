@@ -41,11 +41,10 @@ void Decider::Impl::admit(std::span<const BlockKey> blocks, TierId tier) {
   std::uint32_t admitted = 0;
   for (auto at = absent; at != path_.end() && !index_[*at].in(tier); ++at) {
     const std::uint32_t wanted = index_[*at].count();
-    const std::uint32_t fits = admit_node(*at, tier);
+    const std::uint32_t fits = admit_node(*at, tier, wanted);
     if (fits == 0) break;
     last = fits < wanted ? index_.split(*at, fits) : *at;
-    residency_.change(last, index_[last].resident,
-                      static_cast<TierMask>(index_[last].pending | bit(tier)));
+    residency_.change(last, index_[last].resident, static_cast<TierMask>(index_[last].pending | bit(tier)));
     admitted += fits;
     if (fits < wanted) break;
   }
@@ -54,9 +53,9 @@ void Decider::Impl::admit(std::span<const BlockKey> blocks, TierId tier) {
   state(tier).refused += count - first - admitted;
 }
 
-// How many leading blocks of a node the tier takes now.
-std::uint32_t Decider::Impl::admit_node(NodeId node, TierId tier) {
-  const std::uint32_t affordable = state(tier).budget.affords(index_[node].count(), costs_.block_bytes());
+// How many blocks of a node the tier takes now.
+std::uint32_t Decider::Impl::admit_node(NodeId node, TierId tier, std::uint32_t most) {
+  const std::uint32_t affordable = state(tier).budget.affords(most, costs_.block_bytes());
   residency_.hold(node);
   const std::uint32_t fits = residency_.make_room(tier, affordable, residency_.worth(node, tier));
   residency_.release(node);
@@ -85,15 +84,11 @@ void Decider::Impl::write_down(TierId tier) {
   };
   while (crowded() && !leaving.empty() && skipped_.size() < kLooks) {
     const NodeId id = leaving.least();
-    const auto most = static_cast<std::uint32_t>(reserve(tier).value() / costs_.block_bytes().value());
-    const NodeId back = residency_.cut_back(id, std::min(index_[id].count(), most));
-    if (leave(back, tier)) continue;
-    leaving.remove(back);
-    skipped_.push_back(back);
+    if (leave(id, tier)) continue;
+    leaving.remove(id);
+    skipped_.push_back(id);
   }
-  for (const NodeId id : skipped_) {
-    if (index_[id].slots[static_cast<std::size_t>(tier)] == kNoSlot) leaving.set(id, residency_.worth(id, tier));
-  }
+  for (const NodeId id : skipped_) residency_.refresh(id);
 }
 
 // Sends an idle leaf of a tier down, or drops it where a lower tier has it anyway.
@@ -111,7 +106,8 @@ bool Decider::Impl::leave(NodeId node, TierId tier) {
 }
 
 bool Decider::Impl::demote(NodeId node, TierId from, TierId to) {
-  const std::uint32_t fits = admit_node(node, to);
+  const auto most = static_cast<std::uint32_t>(reserve(from).value() / costs_.block_bytes().value());
+  const std::uint32_t fits = admit_node(node, to, std::min(most, index_[node].count()));
   if (fits == 0) return false;
   const NodeId back = residency_.cut_back(node, fits);
   Flight flight;

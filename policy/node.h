@@ -44,7 +44,7 @@ struct Node {
   std::uint16_t busy = 0;     ///< orders in flight that read or write these blocks
   TierMask resident = 0;      ///< tiers that hold the blocks
   TierMask pending = 0;       ///< tiers that they are being written to
-  std::array<std::uint32_t, kMaxTiers> children_in{};  ///< children present in each tier
+  std::array<std::uint32_t, kMaxTiers> children_in{};    ///< children present in each tier
   std::array<std::uint32_t, kLanes> slots = no_slots();  ///< places in the eviction orders
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(keys.size()); }

@@ -63,7 +63,8 @@ bool Planner::extend(Plan& plan, const Node& node, std::uint32_t first, std::uin
   if (node.resident == 0) return false;
   const Flight* flight = node.loading != 0 ? orders_.find(node.loading) : nullptr;
   const OrderId order = flight != nullptr ? node.loading : 0;
-  const TierId tier = flight != nullptr ? flight->source : static_cast<TierId>(std::countr_zero(node.resident));
+  const TierId tier =
+      flight != nullptr ? flight->source : static_cast<TierId>(std::countr_zero(node.resident));
   if (plan.run_count > 0) {
     Run& last = plan.runs[plan.run_count - 1U];
     if (last.tier == tier && last.order == order) {
@@ -95,7 +96,8 @@ void Planner::list_alternatives(const Request& request, Plan& plan) const {
     next.load_end = std::min(costs_.block_tokens() * static_cast<std::int64_t>(end_block), plan.prompt);
     next.load = load;
     next.saved = costs_.saved(plan.resident, next.load_end);
-    const Tokens fresh = std::max(plan.prompt - next.load_end, Tokens(1));  // the last token is always computed
+    const Tokens fresh =
+        std::max(plan.prompt - next.load_end, Tokens(1));  // the last token is always computed
     next.ttft = std::max(usual - lead, Seconds(0)) + costs_.prefill().time(fresh, plan.prompt - fresh);
   };
   add(0, Seconds(0), Seconds(0));
@@ -129,8 +131,7 @@ void Planner::list_alternatives(const Request& request, Plan& plan) const {
 void Planner::decide(const Request& request, Plan& plan) const {
   const std::span alternatives(plan.alternatives.data(), plan.alternative_count);
   Reason& reason = plan.reason;
-  reason.chosen =
-      static_cast<std::uint8_t>(valuation_.choose(alternatives, request.lead, reason.gpu_price));
+  reason.chosen = static_cast<std::uint8_t>(valuation_.choose(alternatives, request.lead, reason.gpu_price));
   std::size_t shown = reason.chosen;
   if (reason.chosen > 0) {
     reason.choice = Choice::load;

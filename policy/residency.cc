@@ -23,8 +23,8 @@ double Residency::worth(NodeId id, TierId tier) const {
   const auto tokens = [this](std::uint32_t blocks) {
     return costs_.block_tokens() * static_cast<std::int64_t>(blocks);
   };
-  return valuation_.worth(tier, {tokens(node.start), tokens(node.end()), tokens(std::max(node.reach, node.end())),
-                                 node.used, node.tick, node.uses});
+  return valuation_.worth(tier, {tokens(node.start), tokens(node.end()),
+                                 tokens(std::max(node.reach, node.end())), node.used, node.tick, node.uses});
 }
 
 // A node may leave a tier when no child of it is there; it is forgotten when no child is known at all.

@@ -38,7 +38,9 @@ class Residency {
   /// An order in flight uses these blocks (or no longer does).
   void hold(NodeId node);
   void release(NodeId node);
-  /// Drops an idle leaf of a tier, and whatever was of use only together with it.
+  /// Puts a node where it belongs in the orders of eviction.
+  void refresh(NodeId node);
+  /// Drops idle blocks of a tier, and whatever was of use only together with it.
   void drop(NodeId node, TierId tier);
   /// Drops what cannot be used because its parent is nowhere.
   void drop_orphans(NodeId parent);
@@ -55,7 +57,6 @@ class Residency {
   [[nodiscard]] Bytes memory() const;
 
  private:
-  void refresh(NodeId node);
   void count_child(NodeId parent, TierMask before, TierMask after);
   [[nodiscard]] std::uint32_t free_blocks(TierId tier) const;
 

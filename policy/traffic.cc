@@ -37,7 +37,7 @@ void Traffic::advance(Seconds now) {
 }
 
 void Traffic::enqueue(TierId tier, OrderId order, Bytes bytes, double saved_per_byte, bool urgent) {
-  FULCRUM_CHECK(!full(tier), "the queue has room");
+  FULCRUM_CHECK(lane(tier).queue.size() < kQueueMost + kMaxRuns, "the queue has room");
   lane(tier).queue.push_back({order, static_cast<double>(bytes.value()), saved_per_byte, urgent});
 }
 
@@ -50,6 +50,12 @@ std::optional<OrderId> Traffic::start_next(TierId tier) {
   own.flows.push_back({order, next->bytes});
   own.queue.erase(next);
   return order;
+}
+
+void Traffic::hurry(TierId tier, OrderId order) {
+  for (Queued& queued : lane(tier).queue) {
+    if (queued.order == order) queued.urgent = true;
+  }
 }
 
 void Traffic::remove(TierId tier, OrderId order) {
@@ -95,7 +101,8 @@ Seconds Traffic::finish(TierId tier, Bytes bytes, const TransferLaw& law) const 
 
 Seconds Traffic::residual(TierId tier, OrderId order, const TransferLaw& law) const {
   const std::vector<Flow>& flows = lane(tier).flows;
-  const auto own = std::find_if(flows.begin(), flows.end(), [order](const Flow& f) { return f.order == order; });
+  const auto own =
+      std::find_if(flows.begin(), flows.end(), [order](const Flow& f) { return f.order == order; });
   if (own == flows.end()) return behind_all(tier, 0, law);
   return Seconds(own->left * static_cast<double>(flows.size()) / rate_of(law, flows.size()));
 }

@@ -32,7 +32,9 @@ class Traffic {
   /// Takes a load out, in flight or queued.
   void remove(TierId tier, OrderId order);
 
-  /// No further load can be queued.
+  /// A queued load is waited for now.
+  void hurry(TierId tier, OrderId order);
+  /// No further plan should count on the queue; it still takes what one plan may need.
   [[nodiscard]] bool full(TierId tier) const { return lane(tier).queue.size() >= kQueueMost; }
   [[nodiscard]] int in_flight(TierId tier) const { return static_cast<int>(lane(tier).flows.size()); }
   [[nodiscard]] int queued(TierId tier) const { return static_cast<int>(lane(tier).queue.size()); }

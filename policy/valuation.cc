@@ -67,9 +67,13 @@ std::size_t BreakEven::choose(std::span<const Alternative> alternatives, Seconds
   return most_gain(rule_, alternatives, lead, gpu_price);
 }
 
-Seconds BreakEven::patience(Seconds saved) const { return saved * rule_.stop_loss; }
+Seconds BreakEven::patience(Seconds saved) const {
+  return saved * rule_.stop_loss;
+}
 
-bool BreakEven::admits(TierId tier, Tokens reach) const { return costs_.gain(tier, reach) > rule_.margin; }
+bool BreakEven::admits(TierId tier, Tokens reach) const {
+  return costs_.gain(tier, reach) > rule_.margin;
+}
 
 double BreakEven::worth(TierId tier, const BlockUse& use) const {
   const Seconds gain = costs_.gain(tier, use.reach);

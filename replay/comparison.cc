@@ -14,8 +14,6 @@ namespace {
 
 constexpr std::array kStrategies = {Strategy::break_even, Strategy::load_always, Strategy::threshold,
                                     Strategy::none};
-constexpr int kNoGate = 1 << 20;
-constexpr double kNoStopLoss = 1e9;
 
 /// Capacity that a host commonly gives to a tier of that medium.
 Bytes usual_capacity(Medium medium) {
@@ -48,9 +46,7 @@ PolicyConfig policy_for(Strategy strategy, const PolicyConfig& base) {
   policy.strategy = strategy;
   policy.origins.clear();
   if (strategy == Strategy::break_even) return policy;
-  policy.preload = false;
-  policy.stop_loss = kNoStopLoss;
-  for (TierPolicy& tier : policy.tiers) tier.gate = kNoGate;
+  for (TierPolicy& tier : policy.tiers) tier.gate = 0;
   if (strategy == Strategy::threshold && policy.threshold_tokens <= Tokens(0)) {
     policy.threshold_tokens = kPublishedThreshold;
   }
@@ -85,6 +81,7 @@ PolicyConfig default_policy(const MachineProfile& profile, Tokens block_tokens) 
   PolicyConfig policy;
   policy.block_tokens = block_tokens;
   for (const TierProfile& tier : profile.tiers) {
+    if (tier.medium == Medium::hdd) continue;
     TierPolicy own;
     own.name = tier.name;
     own.profile = tier.name;

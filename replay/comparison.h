@@ -12,7 +12,7 @@
 namespace fulcrum::replay {
 
 /// The policy of that strategy on the capacities of `base`. The baselines do as systems do that do not price
-/// loads: no gate, no stop-loss, no preload, and a fixed token threshold for Strategy::threshold.
+/// loads: no gate, no stop-loss, no preload; Strategy::threshold without a threshold gets the published one.
 [[nodiscard]] PolicyConfig policy_for(Strategy strategy, const PolicyConfig& base);
 
 /// The threshold that Strategy::threshold uses where the policy names none: the SSD break-even published for
@@ -26,7 +26,7 @@ Result<Strategy> strategy_named(std::string_view name);
 [[nodiscard]] SimulationOptions with_profile_noise(SimulationOptions options, const MachineProfile& profile,
                                                    const PolicyConfig& policy);
 
-/// A policy from nothing but a profile: every tier with a usual capacity for its medium.
+/// A policy from nothing but a profile: every tier but hard disks, each with a usual capacity.
 [[nodiscard]] PolicyConfig default_policy(const MachineProfile& profile, Tokens block_tokens);
 
 /// Runs every strategy in turn; Strategy::none runs as the reference even if it is not listed.

@@ -19,16 +19,11 @@ void LoadWaits::expect(std::uint32_t request, std::span<const BlockKey> keys) {
   for (std::uint32_t block = 0; block < keys.size(); ++block) {
     waiters_[keys[block]].push_back(Waiter{request, block});
   }
-  if (const auto staged = staged_.find(request); staged != staged_.end()) credit(request, staged->second);
 }
 
-void LoadWaits::stage(std::uint32_t request, std::span<const BlockKey> keys) {
-  std::vector<BlockKey>& staged = staged_[request];
-  staged.insert(staged.end(), keys.begin(), keys.end());
-}
-
-void LoadWaits::unstage(std::uint32_t request) {
-  staged_.erase(request);
+bool LoadWaits::wanted(std::span<const BlockKey> keys) const {
+  return std::any_of(keys.begin(), keys.end(),
+                     [this](const BlockKey& key) { return waiters_.contains(key); });
 }
 
 std::vector<std::uint32_t> LoadWaits::deliver(std::span<const BlockKey> keys, std::size_t arrived) {

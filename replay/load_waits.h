@@ -23,13 +23,11 @@ class LoadWaits {
   std::vector<std::uint32_t> deliver(std::span<const BlockKey> keys, std::size_t arrived);
   /// As deliver, for one request only and without ending its wait: blocks of a read still in flight.
   void credit(std::uint32_t request, std::span<const BlockKey> keys);
-  /// Blocks that arrived before their request asked: they count as here until unstage().
-  void stage(std::uint32_t request, std::span<const BlockKey> keys);
-  void unstage(std::uint32_t request);
   /// Ends a wait; returns the length of its leading run that arrived.
   std::size_t finish(std::uint32_t request);
   [[nodiscard]] bool waits(std::uint32_t request) const { return waits_.contains(request); }
-  [[nodiscard]] bool complete(std::uint32_t request) const { return waits_.at(request).missing == 0; }
+  /// Does anyone wait for one of these blocks?
+  [[nodiscard]] bool wanted(std::span<const BlockKey> keys) const;
   [[nodiscard]] std::size_t size() const { return waits_.size(); }
 
  private:
@@ -48,7 +46,6 @@ class LoadWaits {
 
   std::unordered_map<std::uint32_t, Wait> waits_;
   Waiters waiters_;
-  std::unordered_map<std::uint32_t, std::vector<BlockKey>> staged_;  ///< by the request they were read for
 };
 
 }  // namespace fulcrum::replay

@@ -9,8 +9,8 @@
 namespace fulcrum::replay {
 namespace {
 
-bool reads(OrderKind kind) {
-  return kind == OrderKind::load || kind == OrderKind::preload || kind == OrderKind::demote;
+bool is_load(const Order& order) {
+  return order.kind == OrderKind::load || order.kind == OrderKind::preload;
 }
 
 }  // namespace
@@ -26,21 +26,17 @@ Mover::Mover(std::span<const TierProfile* const> profiles, std::span<const Devic
 }
 
 void Mover::begin(std::uint32_t decider, Order order, Seconds now) {
-  const TierId tier = reads(order.kind) ? order.source : order.target;
-  if (order.kind == OrderKind::erase || tier < 0) {
-    const auto blocks = static_cast<std::uint32_t>(order.keys.size());
-    immediate_.push_back(complete(Job{decider, std::move(order), now}, OutcomeKind::done, blocks, now));
-    return;
-  }
+  const bool writing = order.source < 0;
+  const TierId tier = writing ? order.target : order.source;
+  FULCRUM_CHECK(tier >= 0, "an order names a tier");
   const std::uint64_t transfer = ++next_transfer_;
   transfers_.emplace(name(decider, order.id), transfer);
   TierDevice& device = devices_.at(static_cast<std::size_t>(tier));
-  if (reads(order.kind)) {
-    device.start_read(transfer, order.bytes, now);
-  } else {
+  if (writing) {
     device.start_write(transfer, order.bytes, now);
+  } else {
+    device.start_read(transfer, order.bytes, now);
   }
-  const bool writing = !reads(order.kind);
   jobs_.emplace(transfer, Job{decider, std::move(order), now, writing});
 }
 
@@ -53,23 +49,21 @@ Completion Mover::complete(Job job, OutcomeKind kind, std::uint32_t blocks, Seco
   return Completion{job.decider, std::move(job.order), outcome};
 }
 
-Completion Mover::cancel(std::uint32_t decider, OrderId order, Seconds now) {
+std::optional<Completion> Mover::cancel(std::uint32_t decider, OrderId order, Seconds now) {
   const auto found = transfers_.find(name(decider, order));
-  if (found == transfers_.end())
-    return Completion{decider, {}, Outcome{order, OutcomeKind::cancelled, 0, {}}};
+  if (found == transfers_.end()) return std::nullopt;
   Job job = std::move(jobs_.extract(found->second).mapped());
   const TierId tier = job.writing ? job.order.target : job.order.source;
   const double share = devices_[static_cast<std::size_t>(tier)].cancel(found->second, now);
   transfers_.erase(found);
-  const bool load = job.order.kind == OrderKind::load || job.order.kind == OrderKind::preload;
-  const std::uint32_t blocks = load ? blocks_at(job, share) : 0;
+  const std::uint32_t blocks = job.order.target == kGpu ? blocks_at(job, share) : 0;
   return complete(std::move(job), blocks > 0 ? OutcomeKind::partial : OutcomeKind::cancelled, blocks, now);
 }
 
 void Mover::each_load(std::uint32_t decider, const std::function<void(const Order&, std::uint32_t)>& visit,
                       Seconds now) {
   for (const auto& [transfer, job] : jobs_) {
-    if (job.decider != decider || job.writing || job.order.kind == OrderKind::demote) continue;
+    if (job.decider != decider || job.order.target != kGpu) continue;
     TierDevice& device = devices_[static_cast<std::size_t>(job.order.source)];
     visit(job.order, blocks_at(job, device.progress(transfer, now)));
   }
@@ -81,23 +75,18 @@ std::vector<Completion> Mover::advance(std::size_t device, Seconds now) {
   std::vector<Completion> completions;
   for (const std::uint64_t transfer : finished) {
     Job& job = jobs_.at(transfer);
-    if (job.order.kind == OrderKind::demote && !job.writing) {
+    if (!job.writing && is_load(job.order)) loaded_[device] += job.order.bytes;
+    if (!job.writing && job.order.target >= 0) {
       job.writing = true;
-      FULCRUM_CHECK(job.order.target >= 0, "a demotion goes to a tier");
       devices_[static_cast<std::size_t>(job.order.target)].start_write(transfer, job.order.bytes, now);
       continue;
     }
-    if (!job.writing) loaded_[device] += job.order.bytes;
     Job done = std::move(jobs_.extract(transfer).mapped());
     transfers_.erase(name(done.decider, done.order.id));
     const auto blocks = static_cast<std::uint32_t>(done.order.keys.size());
     completions.push_back(complete(std::move(done), OutcomeKind::done, blocks, now));
   }
   return completions;
-}
-
-std::vector<Completion> Mover::take_immediate() {
-  return std::exchange(immediate_, {});
 }
 
 }  // namespace fulcrum::replay

@@ -1,11 +1,12 @@
 // Mover: carries the deciders' orders out on simulated devices and reports what became of them.
 //
-// Several deciders (private caches) may share the devices. A demotion reads its source before it writes its
-// target; an erasure is immediate. Blocks of a load arrive front to back.
+// Several deciders (private caches) may share the devices. An order between two tiers (demotion, preload)
+// reads its source before it writes its target. Blocks of a load arrive front to back.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -29,9 +30,9 @@ class Mover {
   Mover(std::span<const TierProfile* const> profiles, std::span<const DeviceTruth> truth, std::uint64_t seed);
 
   void begin(std::uint32_t decider, Order order, Seconds now);
-  /// Stops an order in flight. Returns nothing done if it is not known.
-  Completion cancel(std::uint32_t decider, OrderId order, Seconds now);
-  /// Calls visit(order, leading blocks that have arrived by now) for each load and preload in flight.
+  /// Stops an order in flight. Nothing if it is not known: it may just have ended.
+  std::optional<Completion> cancel(std::uint32_t decider, OrderId order, Seconds now);
+  /// Calls visit(order, leading blocks that have arrived by now) for each load into a GPU in flight.
   void each_load(std::uint32_t decider, const std::function<void(const Order&, std::uint32_t)>& visit,
                  Seconds now);
 
@@ -40,8 +41,6 @@ class Mover {
   [[nodiscard]] std::uint64_t generation(std::size_t device) const { return devices_[device].generation(); }
   /// Moves one device on to `now`.
   [[nodiscard]] std::vector<Completion> advance(std::size_t device, Seconds now);
-  /// Orders that needed no device time, since the last call.
-  [[nodiscard]] std::vector<Completion> take_immediate();
 
   [[nodiscard]] std::size_t devices() const { return devices_.size(); }
   [[nodiscard]] const TierDevice& device(std::size_t tier) const { return devices_[tier]; }
@@ -61,10 +60,9 @@ class Mover {
   [[nodiscard]] Completion complete(Job job, OutcomeKind kind, std::uint32_t blocks, Seconds now);
 
   std::vector<TierDevice> devices_;
-  std::vector<Bytes> loaded_;                    ///< read for requests, whole blocks
+  std::vector<Bytes> loaded_;                    ///< read for requests to the end
   std::unordered_map<std::uint64_t, Job> jobs_;  ///< by transfer id
   std::unordered_map<Name, std::uint64_t> transfers_;
-  std::vector<Completion> immediate_;
   std::uint64_t next_transfer_ = 0;
 };
 

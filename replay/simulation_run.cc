@@ -146,9 +146,8 @@ void SimulationRun::plan(std::uint32_t index) {
   }
   cache.waits.expect(index, chain(index).subspan(from, to - from));
   ++replica.loading;
-  if (cache.waits.complete(index)) end_wait(index);
   carry_out_orders(at);
-  if (cache.waits.waits(index) && std::isfinite(plan.stop_loss.value()) && plan.stop_loss > Seconds(0)) {
+  if (std::isfinite(plan.stop_loss.value()) && plan.stop_loss > Seconds(0)) {
     events_.push(now + plan.stop_loss, EventKind::stop_loss, index);
   }
 }
@@ -206,7 +205,6 @@ void SimulationRun::finish_prefill(std::size_t at) {
   replica.utilisation.set(false, now);
   replica.cache.insert(chain(index));
   const std::uint32_t cache = cache_of(at);
-  caches_[cache].waits.unstage(index);
   caches_[cache].decider.on_computed(chain(index), now);
   carry_out_orders(cache);
   if (options_.in_flight > 0) release_next();
@@ -220,31 +218,38 @@ void SimulationRun::move_device(std::size_t device) {
 
 void SimulationRun::carry_out_orders(std::uint32_t at) {
   const Seconds now = events_.now();
-  for (auto orders = caches_[at].decider.take_orders(); !orders.empty();
-       orders = caches_[at].decider.take_orders()) {
+  Decider& decider = caches_[at].decider;
+  for (auto orders = decider.take_orders(); !orders.empty(); orders = decider.take_orders()) {
     for (Order& order : orders) {
       if (order.kind == OrderKind::cancel) {
-        report(mover_.cancel(at, order.id, now));
-      } else {
+        if (const auto stopped = mover_.cancel(at, order.id, now)) report(*stopped);
+      } else if (order.kind != OrderKind::erase) {
         mover_.begin(at, std::move(order), now);
       }
     }
-    for (const Completion& completion : mover_.take_immediate()) report(completion);
   }
 }
 
 void SimulationRun::report(const Completion& completion) {
   Cache& cache = caches_[completion.decider];
   const Order& order = completion.order;
-  if (order.kind == OrderKind::load || order.kind == OrderKind::preload) {
-    const std::size_t arrived = completion.outcome.blocks_done;
-    if (order.kind == OrderKind::preload && order.request > 0) {
-      const auto owner = static_cast<std::uint32_t>(order.request - 1);
-      cache.waits.stage(owner, std::span(order.keys).first(arrived));
-    }
+  const std::size_t arrived = completion.outcome.blocks_done;
+  const bool ahead = order.kind == OrderKind::preload && arrived == order.keys.size();
+  if (ahead && cache.waits.wanted(order.keys)) {
+    bring_up(completion);
+  } else if (order.kind == OrderKind::load || order.kind == OrderKind::preload) {
     for (const std::uint32_t index : cache.waits.deliver(order.keys, arrived)) end_wait(index);
   }
-  cache.decider.on_outcome(completion.outcome, events_.now());
+  if (order.id < kOwnOrders) cache.decider.on_outcome(completion.outcome, events_.now());
+}
+
+// A request was planned while its blocks were being read ahead: they are one step from the GPU now.
+void SimulationRun::bring_up(const Completion& completion) {
+  Order order = completion.order;
+  order.kind = OrderKind::load;
+  order.id = kOwnOrders + ++own_orders_;
+  order.source = std::exchange(order.target, kGpu);
+  mover_.begin(completion.decider, std::move(order), events_.now());
 }
 
 void SimulationRun::forecast() {

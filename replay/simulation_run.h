@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <span>
-#include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "replay/event_queue.h"
@@ -23,7 +23,9 @@ class SimulationRun {
   SimulationResult run();
 
  private:
-  /// A decider with what was read ahead for it.
+  static constexpr OrderId kOwnOrders = OrderId{1} << 48;  ///< numbers that no decider reaches
+
+  /// A decider, and who waits for the loads that it ordered.
   struct Cache {
     explicit Cache(Decider d) : decider(std::move(d)) {}
     Decider decider;
@@ -44,6 +46,7 @@ class SimulationRun {
   void start_prefill(std::uint32_t index);
   void carry_out_orders(std::uint32_t cache);
   void report(const Completion& completion);
+  void bring_up(const Completion& completion);
   void forecast();
 
   [[nodiscard]] std::span<const BlockKey> chain(std::uint32_t index) const;
@@ -66,6 +69,7 @@ class SimulationRun {
   std::vector<Seconds> estimates_;  ///< prefill expected at arrival, while it waits
   std::vector<double> slowness_;    ///< true prefill time over the law's, by request
   std::uint32_t released_ = 0;
+  OrderId own_orders_ = 0;
   Seconds gpu_{};
 };
 

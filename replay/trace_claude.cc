@@ -117,7 +117,7 @@ class ClaudeCodeParser final : public TraceParser {
       } else {
         read_request(fields, at, out);
       }
-      if (!problem.empty()) problem = "requests[" + std::to_string(i) + "]." + problem;
+      if (!problem.empty()) problem.insert(0, "requests[" + std::to_string(i) + "].");
     }
   }
 

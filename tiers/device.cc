@@ -57,7 +57,8 @@ Result<void> Device::submit(const IoRequest& request) {
 
 Result<std::size_t> Device::poll(std::span<IoCompletion> out, Seconds wait) {
   if (in_flight_ == 0 || out.empty()) return std::size_t{0};
-  Result<std::size_t> collected = do_poll(out, wait);
+  // Also for a wait that is no number.
+  Result<std::size_t> collected = do_poll(out, wait > Seconds(0) ? wait : Seconds(0));
   if (collected.has_error()) {
     ++counters_.errors;
     return collected;

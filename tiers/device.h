@@ -49,7 +49,7 @@ struct DeviceCounters {
   std::uint64_t writes = 0;
   Bytes read_bytes{};
   Bytes write_bytes{};
-  std::uint64_t errors = 0;      ///< transfers that failed; refused requests are not counted
+  std::uint64_t errors = 0;   ///< transfers that failed; refused requests are not counted
   std::uint64_t resumed = 0;  ///< short transfers that were continued
 };
 
@@ -69,8 +69,8 @@ class Device {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  /// Starts a transfer. Never blocks. Kinds: busy (depth_max in flight), bad_input (misaligned or out of
-  /// range), device.
+  /// Starts a transfer, at the latest with the next poll(). Never blocks. Kinds: busy (depth_max in flight),
+  /// bad_input (misaligned or out of range), device.
   Result<void> submit(const IoRequest& request);
   /// Collects up to out.size() completions; waits up to `wait` for the first one. 0 after a full wait,
   /// and at once where nothing is in flight or `out` is empty. Kinds: device (nothing can be collected).

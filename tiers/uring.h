@@ -1,4 +1,4 @@
-// io_uring engine: one ring for one file, submission at once, registered file and optional buffers.
+// io_uring engine: one ring for one file, submission in batches, registered file and optional buffers.
 //
 // The ring must be driven by one thread at a time. Kernel features that are refused are dropped one by one;
 // none of them changes results.

@@ -174,8 +174,8 @@ inline constexpr Tokens kNever{INT64_MAX};
 struct LoadTerms {
   BytesPerToken kappa{};
   Bytes fixed{};                  ///< KV that does not grow: loaded once, whatever the length
-  Measured<Seconds> setup;        ///< l
-  Measured<BytesPerSecond> rate;  ///< of one load, at the load on the device that is meant
+  Measured<Seconds> setup{};        ///< l
+  Measured<BytesPerSecond> rate{};  ///< of one load, at the load on the device that is meant
   Seconds lead{};                 ///< L
 };
 

@@ -5,6 +5,16 @@
 // orders in flight and the gate's queue have limits, and the configured capacities hold at every moment,
 // counting what is in flight.
 //
+// A life in events:
+//   on_arrival    a request waits      -> preload orders, if reading ahead pays
+//   on_schedule   it is about to run   -> the Plan, and load orders for its runs
+//   on_computed   its KV is on the GPU -> write orders for what is worth holding
+//   on_outcome    an order is over     -> what waited for it, demotions
+// The host carries orders out in the order given. `load` brings blocks to the GPU; `preload` to the first
+// tier; `write` copies from the GPU; `demote` copies down, and the source is erased by an order of its own;
+// `erase` frees blocks at once and needs no outcome; `cancel` asks to stop the order of that number, whose
+// outcome is then partial or cancelled. Blocks are given as chains: always from the first one on.
+//
 // Threads: one at a time; the caller serialises. Nothing here blocks.
 #pragma once
 
@@ -20,13 +30,13 @@
 
 namespace fulcrum {
 
-/// Seconds and bytes by tier since the start. Monotone.
+/// Blocks and bytes of one tier since the start.
 struct TierCounters {
-  Bytes used{};     ///< resident and in flight
-  Bytes read{};     ///< ordered to be read
-  Bytes written{};  ///< ordered to be written
-  std::uint64_t evicted_blocks = 0;
-  std::uint64_t refused_blocks = 0;  ///< not admitted
+  Bytes used{};                      ///< resident and in flight
+  Bytes read{};                      ///< ordered to be read for requests
+  Bytes written{};                   ///< ordered to be written
+  std::uint64_t evicted_blocks = 0;  ///< no longer held, demoted ones included
+  std::uint64_t refused_blocks = 0;  ///< offered and not admitted
   int loads_in_flight = 0;
   int loads_queued = 0;  ///< held back by the gate
 };
@@ -40,20 +50,22 @@ class Decider {
   Decider& operator=(Decider&&) noexcept;
   ~Decider();
 
-  /// A request entered the host's queue: orders preloads where policy allows. The plan is provisional.
+  /// A request entered the host's queue: orders preloads where policy allows.
   void on_arrival(const Request& request, Seconds now);
-  /// The request is about to run: decides. Load orders for the plan's runs are appended to orders().
-  /// Allocates nothing beyond those orders.
+  /// The request is about to run: decides, once. Load orders for the plan's runs are issued, or held back
+  /// by the gate; blocks that another order is bringing already are shared (Run::order). The host waits at
+  /// most Plan::stop_loss, then computes what has not arrived and calls on_cancel.
   [[nodiscard]] Plan on_schedule(const Request& request, Seconds now);
-  /// Only the decision, without side effects: what on_schedule would answer now.
+  /// Only the decision, without side effects and without allocation: what on_schedule would answer, with
+  /// loads in flight as far as they were at the last event.
   [[nodiscard]] Plan plan(const Request& request, Seconds now) const;
   /// The GPU holds KV for these leading blocks of a chain now (computed or loaded): offers them.
   void on_computed(std::span<const BlockKey> blocks, Seconds now);
-  /// An order finished, well or badly.
+  /// An order finished, well or badly. Orders that are not in flight are ignored.
   void on_outcome(const Outcome& outcome, Seconds now);
-  /// The request was dropped by the host: its loads are cancelled.
+  /// The request was dropped by the host, or gave its loads up: those that nobody else waits for end.
   void on_cancel(RequestId request, Seconds now);
-  /// Time passed; lets deferred work (gate, write-back) move on.
+  /// Time passed; lets deferred work (write-down within the write limits) move on.
   void on_time(Seconds now);
 
   /// Orders issued since the last call. The caller carries them out and answers with on_outcome.

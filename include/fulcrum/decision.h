@@ -85,7 +85,8 @@ struct Plan {
   std::array<Alternative, kMaxRuns + 2> alternatives{};
   std::uint8_t alternative_count = 0;
   Reason reason;
-  Seconds stop_loss{};  ///< give the load up this long after the decision and compute instead; may be infinite
+  Seconds
+      stop_loss{};  ///< give the load up this long after the decision and compute instead; may be infinite
 
   [[nodiscard]] Tokens to_load() const { return load_end - resident; }
   [[nodiscard]] Tokens to_compute() const { return prompt - load_end; }

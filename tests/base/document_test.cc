@@ -26,7 +26,7 @@ TEST(DocumentTree, KeepsOrderPlacesAndQuotes) {
   const Node& root = document->root();
   ASSERT_EQ(root.kind, NodeKind::map);
   ASSERT_EQ(root.fields.size(), 3U);
-  EXPECT_EQ(root.fields[0].first, "a");
+  EXPECT_EQ(root.fields[0].key, "a");
   EXPECT_EQ(root.find("a")->scalar, "1");
   EXPECT_FALSE(root.find("a")->quoted);
   EXPECT_EQ(root.find("a")->mark.line, 1);
@@ -36,7 +36,7 @@ TEST(DocumentTree, KeepsOrderPlacesAndQuotes) {
   EXPECT_TRUE(list.items[1].quoted);
   EXPECT_EQ(list.items[1].mark.line, 4);
   EXPECT_EQ(list.items[1].mark.column, 5);
-  EXPECT_EQ(root.key_marks[2].line, 5);
+  EXPECT_EQ(root.fields[2].value.key_mark.line, 5);
   EXPECT_EQ(root.find("map")->find("n")->kind, NodeKind::null);
   EXPECT_EQ(root.find("none"), nullptr);
 }
@@ -54,6 +54,17 @@ TEST(DocumentTree, OfAnEmptyTextIsNull) {
     ASSERT_TRUE(document) << text;
     EXPECT_EQ(document->root().kind, NodeKind::null) << text;
   }
+}
+
+TEST(DocumentTree, OfALargeMapIsCheckedInLinearTime) {
+  std::string text;
+  for (int i = 0; i < 100000; ++i) text += "k" + std::to_string(i) + ": 1\n";
+  const auto document = Document::parse_yaml(text, "f");
+  ASSERT_TRUE(document);
+  Problems problems("f");
+  MapReader root(document->root(), problems);
+  root.finish();
+  EXPECT_EQ(problems.size(), 100000U);
 }
 
 TEST(DocumentRefusal, NamesTheConstructAndItsPlace) {

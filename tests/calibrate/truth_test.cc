@@ -19,7 +19,7 @@ void print(const char* name, const Measured<T>& m, T truth) {
 }
 
 TEST(Truth, Smoke) {
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const SimTruth truth = random_truth(seed);
     const auto report = probe(truth, small_plan(seed));
     const auto& t = report.tier;

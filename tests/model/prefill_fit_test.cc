@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "fulcrum/cost.h"
+#include "model/quantile.h"
 #include "tests/model/planted.h"
 
 namespace fulcrum {
@@ -39,10 +40,7 @@ bool draws_hold(const PrefillCost& cost, double scale, double truth, Value value
     law.theta = theta;
     values.push_back(value(law));
   }
-  std::sort(values.begin(), values.end());
-  const auto n = static_cast<double>(values.size());
-  return holds(values[static_cast<std::size_t>(0.025 * n)], values[static_cast<std::size_t>(0.975 * n)],
-               scale, truth);
+  return holds(sample_quantile(values, 0.025), sample_quantile(values, 0.975), scale, truth);
 }
 
 Coverage coverage(double noise, double scale) {
@@ -64,7 +62,6 @@ Coverage coverage(double noise, double scale) {
     held.alpha += draws_hold(*fit, scale, truth.alpha(), [](const PrefillLaw& law) { return law.alpha(); });
     held.beta += draws_hold(*fit, scale, truth.beta(), [](const PrefillLaw& law) { return law.beta(); });
   }
-  fprintf(stderr,"noise %g scale %g: obs %g alpha %g beta %g time %g\n",noise,scale,held.observation / kRepetitions, held.alpha / kRepetitions, held.beta / kRepetitions,held.time / kRepetitions);
   return {held.observation / kRepetitions, held.alpha / kRepetitions, held.beta / kRepetitions,
           held.time / kRepetitions};
 }
@@ -79,7 +76,6 @@ INSTANTIATE_TEST_SUITE_P(Noise, PrefillFitCoverage, testing::Values(0.02, 0.05))
 
 TEST_P(PrefillFitCoverage, HoldsTheTruthAtTheClaimedRate) {
   const Coverage held = coverage(GetParam(), 1.0);
-  RecordProperty("observation", std::to_string(held.observation));
   for (const double share : {held.observation, held.alpha, held.beta, held.time}) {
     EXPECT_GE(share, least_share()) << "observation " << held.observation << " alpha " << held.alpha
                                     << " beta " << held.beta << " time " << held.time;

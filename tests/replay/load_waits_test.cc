@@ -42,18 +42,6 @@ TEST(LoadWaits, ALostBlockEndsTheWaitWithTheLeadingRunThatCame) {
   EXPECT_EQ(waits.finish(1), 3U);
 }
 
-TEST(LoadWaits, StagedBlocksCountUntilTheirRequestIsDone) {
-  LoadWaits waits;
-  const auto keys = keys_of(0, 4);
-  waits.stage(1, keys);
-  waits.expect(1, keys);
-  EXPECT_TRUE(waits.complete(1));
-  EXPECT_EQ(waits.finish(1), 4U);
-  waits.unstage(1);
-  waits.expect(1, keys);
-  EXPECT_FALSE(waits.complete(1));
-}
-
 TEST(LoadWaits, CreditCountsForOneRequestOnly) {
   LoadWaits waits;
   const auto keys = keys_of(0, 4);

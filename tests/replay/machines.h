@@ -81,13 +81,17 @@ inline Trace make_chat(const ChatOptions& options) {
   trace.name = "chat";
   trace.block_tokens = Tokens(options.block);
   std::vector<std::int64_t> lengths(static_cast<std::size_t>(options.conversations), 0);
+  std::vector<std::uint64_t> names(lengths.size());
+  for (std::uint64_t& name : names) name = random.next();
   double now = 0;
   for (int i = 0; i < options.requests; ++i) {
     now += random.exponential() / options.rate;
     const auto who = static_cast<std::size_t>(random.below(lengths.size()));
     lengths[who] += 700 + static_cast<std::int64_t>(random.below(6000));
-    if (lengths[who] > 60'000) lengths[who] = 2000;  // a new conversation in its place
-    const std::uint64_t name = who + 1 + (lengths[who] == 2000 ? random.next() : 0);
+    if (lengths[who] > 60'000) {  // a new conversation in its place
+      lengths[who] = 2000;
+      names[who] = random.next();
+    }
     TraceRequest request;
     request.arrival = Seconds(now);
     request.prompt = Tokens(lengths[who] + 1);
@@ -97,7 +101,7 @@ inline Trace make_chat(const ChatOptions& options) {
     request.key_count =
         static_cast<std::uint32_t>((request.prompt.value() + options.block - 1) / options.block);
     for (std::uint32_t b = 0; b < request.key_count; ++b) {
-      trace.keys.push_back(BlockKey{(b == 0 ? 1 : name) * 0x9E3779B97F4A7C15ULL, b + 1});
+      trace.keys.push_back(BlockKey{b == 0 ? 1 : names[who], b + 1});
     }
     trace.requests.push_back(request);
   }

@@ -195,7 +195,7 @@ class OpenAiServer::Impl {
     return slow ? time * 3.0 : time;
   }
 
-  [[nodiscard]] std::string stream(const Json& usage, Fault fault) const {
+  std::string stream(const Json& usage, Fault fault) {
     const Json token = {
         {"choices", {{{"text", fault == Fault::silent_eos ? "" : "x"}, {"finish_reason", nullptr}}}},
         {"usage", nullptr}};
@@ -207,7 +207,29 @@ class OpenAiServer::Impl {
     if (behaviour_.report_stream_usage) events.push_back(total.dump());
     events.emplace_back("[DONE]");
     const std::string whole = framed(behaviour_.framing, events);
+    if (fault == Fault::damaged) return damage(whole);
     return fault == Fault::hang_up ? whole.substr(0, whole.size() / 2) : whole;
+  }
+
+  std::string damage(std::string bytes) {
+    for (auto edits = 1 + noise_.below(6); edits > 0; --edits) {
+      const std::size_t at = noise_.below(bytes.size());
+      switch (noise_.below(4)) {
+        case 0:
+          bytes[at] = static_cast<char>(noise_.below(256));
+          break;
+        case 1:
+          bytes.erase(at, 1);
+          break;
+        case 2:
+          bytes.insert(at, 1, bytes[at]);
+          break;
+        default:
+          bytes[at] = '9';
+          break;
+      }
+    }
+    return bytes;
   }
 
   ServerBehaviour behaviour_;

@@ -41,6 +41,7 @@ enum class Fault {
   hang_up,     ///< closes in the middle of the stream
   no_token,    ///< an empty stream that ends well
   silent_eos,  ///< the first token is the end: no text, only finish_reason
+  damaged,     ///< a good stream with a few bytes changed, lost or doubled, by seed
 };
 
 struct ServerBehaviour {

@@ -3,53 +3,22 @@
 // What changes limits, users or mounts runs in a child process, in a mount namespace of its own.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mount.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstring>
 
 #include "tests/support/scratch.h"
+#include "tests/tiers/open_attempt.h"
 #include "tiers/aligned_buffer.h"
 #include "tiers/file_device.h"
 
 namespace fulcrum::test {
 namespace {
-
-constexpr Seconds kPatience = Seconds(20);
-
-IoCompletion run(Device& device, IoKind kind, std::int64_t offset, std::span<std::byte> buffer) {
-  IoCompletion completion;
-  const Result<void> started = device.submit({kind, offset, buffer, 1});
-  if (started.has_error()) {
-    completion.result = started.error();
-    return completion;
-  }
-  const auto count = device.poll({&completion, 1}, kPatience);
-  EXPECT_TRUE(count.has_value() && *count == 1) << "no completion";
-  return completion;
-}
-
-std::string message_of(const std::string& directory, const FileDeviceOptions& wanted, ErrorKind expected) {
-  const auto opened = FileDevice::open(directory, wanted);
-  if (opened.has_value()) return "opened";
-  if (opened.error().kind != expected) return "wrong kind: " + opened.error().message();
-  return opened.error().message();
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 void set_limit(__rlimit_resource_t resource, rlim_t value) {
   const rlimit limit{value, value};
@@ -70,9 +39,6 @@ std::string mount_private_tmpfs(const std::string& at, const char* data, unsigne
   }
   return {};
 }
-
-#define FULCRUM_SKIP_IF_TOLD(text) \
-  if ((text).starts_with("skip: ")) GTEST_SKIP() << (text).substr(6)
 
 TEST(HostileGround, AMissingDirectoryIsNamed) {
   const std::string text = message_of("/no/such/directory", {.size = 1_MiB}, ErrorKind::not_found);
@@ -232,48 +198,6 @@ TEST(HostileGround, TheFileSizeLimitIsAnErrorAndNotASignal) {
   EXPECT_TRUE(says(text, "65536") && says(text, "ulimit -f")) << text;
 }
 
-/// Forbids io_uring_setup to this process, as the seccomp profiles of containers do.
-bool forbid_io_uring() {
-  std::array<sock_filter, 4> program = {{
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_io_uring_setup, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  }};
-  const sock_fprog filter{program.size(), program.data()};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
-
-TEST(HostileGround, AForbiddenRingFallsBackToThreadsOrIsAnErrorWhereItWasRequired) {
-  const ScratchDirectory directory;
-  const std::string text = in_child([&] {
-    if (!forbid_io_uring()) return std::string("skip: no seccomp here");
-    auto opened = FileDevice::open(directory.path(), {.size = 1_MiB});
-    if (opened.has_error()) return opened.error().message();
-    if ((*opened)->mode().uring) return std::string("the filter did not bite");
-    auto memory = AlignedBuffer::allocate(4096);
-    if (run(**opened, IoKind::read, 0, memory->span()).result.has_error()) return std::string("read failed");
-    return (*opened)->fallback_reason() + " | " +
-           message_of(directory.path(), {.size = 1_MiB, .engine = EngineChoice::uring},
-                      ErrorKind::permission);
-  });
-  FULCRUM_SKIP_IF_TOLD(text);
-  EXPECT_TRUE(says(text, " | ")) << text;
-  EXPECT_TRUE(says(text, "io_uring_disabled")) << text;
-}
-
-/// A second descriptor of the device's file, found as anyone with root's rights would find it.
-int steal_descriptor(const std::string& directory) {
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    std::error_code failed;
-    if (std::filesystem::read_symlink(entry.path(), failed).string().starts_with(directory + "/")) {
-      return open(entry.path().c_str(), O_RDWR | O_CLOEXEC);
-    }
-  }
-  return -1;
-}
-
 TEST(HostileGround, AFileCutShortFailsItsReadsAndHangsNothing) {
   for (const EngineChoice engine : {EngineChoice::automatic, EngineChoice::threads}) {
     for (const DirectChoice direct : {DirectChoice::automatic, DirectChoice::buffered}) {
@@ -281,7 +205,7 @@ TEST(HostileGround, AFileCutShortFailsItsReadsAndHangsNothing) {
       auto opened = FileDevice::open(directory.path(), {.size = 1_MiB, .direct = direct, .engine = engine});
       ASSERT_FALSE(opened.has_error()) << opened.error().message();
       auto memory = AlignedBuffer::allocate(std::size_t{64} << 10);
-      const int stolen = steal_descriptor(directory.path());
+      const int stolen = second_descriptor(directory.path());
       ASSERT_GE(stolen, 0);
       ASSERT_EQ(ftruncate(stolen, 4096 + 700), 0);
       close(stolen);

@@ -1,0 +1,266 @@
+#include <CLI/CLI.hpp>
+#include <array>
+#include <charconv>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/document.h"
+#include "base/errors.h"
+#include "cli/commands.h"
+#include "cli/example_profile.h"
+#include "cli/output.h"
+#include "cli/replay_decisions.h"
+#include "cli/replay_output.h"
+#include "replay/comparison.h"
+#include "replay/report.h"
+#include "replay/scenario.h"
+#include "replay/trace.h"
+
+namespace fulcrum::cli {
+namespace {
+
+using replay::Router;
+
+constexpr std::array kRouters = {Router::round_robin, Router::least_loaded, Router::session};
+
+struct ReplayOptions {
+  std::string trace;
+  std::string scenario;
+  std::string profile;
+  std::string policy;
+  std::vector<std::string> compare = {"none", "load_always", "threshold", "break_even"};
+  int replicas = 4;
+  std::string router = "round_robin";
+  bool private_caches = false;
+  std::int64_t gpu_cache = std::int64_t{1} << 19;
+  std::size_t requests = 0;
+  double speed = 1;
+  double decode_share = 0;
+  std::vector<std::string> slow;
+  bool exact = false;
+  bool skip_bad = false;
+  std::uint64_t seed = 1;
+  std::string json;
+  std::string decisions;
+  std::string svg;
+};
+
+/// All that a replay needs, read and checked.
+struct Inputs {
+  MachineProfile profile;
+  std::string profile_name;
+  PolicyConfig policy;
+  replay::Trace trace;
+  std::vector<Strategy> strategies;
+  replay::SimulationOptions simulation;
+};
+
+Result<MachineProfile> read_profile(const std::string& path) {
+  return path.empty() ? MachineProfile::parse(std::string(kExampleProfile), kExampleProfileName)
+                      : MachineProfile::load(path);
+}
+
+Result<replay::Trace> read_requests(const ReplayOptions& options, Tokens block_tokens) {
+  replay::TraceOptions reading;
+  reading.skip_bad = options.skip_bad;
+  reading.requests_max = options.requests;
+  reading.block_tokens = block_tokens;
+  reading.seed = options.seed;
+  auto trace = replay::read_trace(options.trace, reading);
+  if (!trace) return trace.error();
+  for (replay::TraceRequest& request : trace->requests) request.arrival = request.arrival / options.speed;
+  return trace;
+}
+
+/// "flash=0.1": that tier moves bytes at a tenth of its profiled rate.
+Result<void> slow_down(const std::vector<std::string>& given, const PolicyConfig& policy,
+                       replay::SimulationOptions& simulation) {
+  for (const std::string& text : given) {
+    const auto equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    double scale = 0;
+    const char* end = text.data() + text.size();
+    const bool number =
+        equals != std::string::npos &&
+        std::from_chars(text.data() + equals + 1, end, scale) == std::from_chars_result{end, std::errc()};
+    std::size_t tier = 0;
+    while (tier < policy.tiers.size() && policy.tiers[tier].name != name) ++tier;
+    if (!number || !(scale > 0) || tier == policy.tiers.size()) {
+      return bad_input("--device-speed", "'" + text + "' is no tier=factor",
+                       "name a tier of the policy and a factor above 0, e.g. nvme=0.1");
+    }
+    simulation.truth[tier].bandwidth_scale = scale;
+  }
+  return {};
+}
+
+Result<replay::SimulationOptions> simulation_options(const ReplayOptions& options, const Inputs& inputs) {
+  replay::SimulationOptions simulation;
+  simulation.replicas = options.replicas;
+  for (const Router router : kRouters) {
+    if (to_string(router) == options.router) simulation.router = router;
+  }
+  simulation.shared = !options.private_caches;
+  simulation.gpu_cache = Tokens(options.gpu_cache);
+  simulation.decode_share = options.decode_share;
+  simulation.seed = options.seed;
+  simulation.truth.resize(inputs.policy.tiers.size());
+  if (!options.exact) simulation = with_profile_noise(std::move(simulation), inputs.profile, inputs.policy);
+  if (auto slowed = slow_down(options.slow, inputs.policy, simulation); !slowed) return slowed.error();
+  return simulation;
+}
+
+Result<Inputs> read_inputs(const ReplayOptions& options) {
+  Inputs inputs;
+  auto profile = read_profile(options.profile);
+  if (!profile) return profile.error();
+  inputs.profile = std::move(*profile);
+  inputs.profile_name = options.profile.empty() ? kExampleProfileName : options.profile;
+  std::optional<PolicyConfig> policy;
+  if (!options.policy.empty()) {
+    auto loaded = PolicyConfig::load(options.policy);
+    if (!loaded) return loaded.error();
+    if (auto fits = loaded->check_against(inputs.profile); !fits) return fits.error();
+    policy = std::move(*loaded);
+  }
+  for (const std::string& name : options.compare) {
+    const auto strategy = replay::strategy_named(name);
+    if (!strategy) return strategy.error();
+    inputs.strategies.push_back(*strategy);
+  }
+  auto trace = read_requests(options, policy ? policy->block_tokens : Tokens(0));
+  if (!trace) return trace.error();
+  inputs.trace = std::move(*trace);
+  inputs.policy =
+      policy ? std::move(*policy) : replay::default_policy(inputs.profile, inputs.trace.block_tokens);
+  auto simulation = simulation_options(options, inputs);
+  if (!simulation) return simulation.error();
+  inputs.simulation = std::move(*simulation);
+  return inputs;
+}
+
+replay::ReportHead head_of(const Inputs& inputs) {
+  replay::ReportHead head;
+  head.trace = inputs.trace.name;
+  head.profile = inputs.profile_name;
+  head.requests = inputs.trace.requests.size();
+  head.skipped_lines = inputs.trace.skipped_lines;
+  for (const auto& request : inputs.trace.requests) head.prompt_tokens += request.prompt.value();
+  head.block_tokens = inputs.trace.block_tokens.value();
+  head.options = inputs.simulation;
+  return head;
+}
+
+void print_head(const ReplayOptions& options, const Inputs& inputs, const replay::ReportHead& head) {
+  std::cout << format(Tokens(static_cast<std::int64_t>(head.requests))) << " requests, "
+            << format(Tokens(head.prompt_tokens)) << " prompt tokens in blocks of " << head.block_tokens
+            << ", from " << options.trace << '\n';
+  if (head.skipped_lines > 0) std::cout << head.skipped_lines << " broken lines were skipped\n";
+  std::cout << options.replicas << " replicas, " << options.router << ", "
+            << (options.private_caches ? "private caches" : "one shared cache") << ", "
+            << format(Tokens(options.gpu_cache)) << " tokens of GPU cache each\nprofile "
+            << inputs.profile_name;
+  if (options.profile.empty()) std::cout << " (none was given: figures of another machine, see --profile)";
+  std::cout << "; capacities:";
+  for (const TierPolicy& tier : inputs.policy.tiers)
+    std::cout << ' ' << tier.name << ' ' << format(tier.capacity);
+  std::cout << (options.policy.empty() ? " (usual ones, see --policy)\n\n" : "\n\n");
+}
+
+int run_scenario_file(const ReplayOptions& options) {
+  const auto report = replay::run_scenario(options.scenario);
+  if (!report) return fail(report.error());
+  print_scenario(std::cout, *report);
+  if (!options.json.empty()) {
+    if (auto written = write_json(options.json, scenario_json(*report)); !written)
+      return fail(written.error());
+  }
+  return kOk;
+}
+
+int run_trace(const ReplayOptions& options) {
+  const auto inputs = read_inputs(options);
+  if (!inputs) return fail(inputs.error());
+  DecisionRecorder recorder(inputs->policy);
+  const auto reports =
+      replay::compare(inputs->trace, inputs->profile, inputs->policy, inputs->strategies, inputs->simulation,
+                      options.decisions.empty() ? replay::DecisionSink{} : recorder.sink());
+  if (!reports) return fail(reports.error());
+  const replay::ReportHead head = head_of(*inputs);
+  print_head(options, *inputs, head);
+  print_comparison(std::cout, *reports);
+  std::vector<std::pair<std::string, std::string>> files;
+  if (!options.json.empty()) files.emplace_back(options.json, report_json(head, *reports));
+  if (!options.svg.empty()) files.emplace_back(options.svg, ttft_chart(inputs->trace.name, *reports));
+  if (!options.decisions.empty()) files.emplace_back(options.decisions, recorder.text());
+  for (const auto& [path, text] : files) {
+    if (auto written = write_json(path, text); !written) return fail(written.error());
+  }
+  return kOk;
+}
+
+void add_options(CLI::App& command, ReplayOptions& options) {
+  command.add_option("--trace", options.trace,
+                     "Trace: Mooncake JSONL, Claude Code sessions or CSV; plain or zstd");
+  command.add_option("--scenario", options.scenario,
+                     "Scenario file: prints published beside simulated figures");
+  command.add_option("--profile", options.profile,
+                     "Machine profile from 'fulcrum calibrate'; default: an example");
+  command.add_option("--policy", options.policy,
+                     "Policy file; default: all tiers of the profile, usual capacities");
+  command.add_option("--compare", options.compare, "Strategies: none, load_always, threshold, break_even")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--replicas", options.replicas, "Serving engines")
+      ->check(CLI::Range(1, 255))
+      ->capture_default_str();
+  command.add_option("--router", options.router, "Which engine a request goes to")
+      ->check(CLI::IsMember({"round_robin", "least_loaded", "session"}))
+      ->capture_default_str();
+  command.add_flag("--private", options.private_caches,
+                   "A cache for each engine, capacity divided; default: shared");
+  command.add_option("--gpu-cache", options.gpu_cache, "Tokens of prefix cache on each GPU")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--requests", options.requests, "Only the first so many requests");
+  command.add_option("--speed", options.speed, "Arrivals come so many times faster")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--decode-share", options.decode_share, "Share of GPU time that decoding takes")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
+  command.add_option("--device-speed", options.slow, "tier=factor: the device is not as fast as its profile")
+      ->delimiter(',');
+  command.add_flag("--exact", options.exact,
+                   "Devices and GPU without noise; default: as wide as the profile's intervals");
+  command.add_flag("--skip-bad", options.skip_bad, "Count broken trace lines instead of stopping");
+  command.add_option("--seed", options.seed, "Seed of the noise")->capture_default_str();
+  command.add_option("--json", options.json, "Write the report here ('-': standard output)");
+  command.add_option("--decisions", options.decisions,
+                     "Write break_even's decisions here, one a line, for 'explain'");
+  command.add_option("--svg", options.svg, "Write a chart of the TTFT distributions here");
+}
+
+}  // namespace
+
+void add_replay(CLI::App& program, Action& action) {
+  auto options = std::make_shared<ReplayOptions>();
+  CLI::App* command = program.add_subcommand(
+      "replay", "Replay recorded traffic on simulated devices: what is each policy worth?");
+  add_options(*command, *options);
+  command->get_option("--scenario")->excludes(command->get_option("--trace"));
+  command->callback([options, &action] {
+    if (options->trace.empty() && options->scenario.empty()) {
+      throw CLI::RequiredError("--trace or --scenario");
+    }
+    action = [options] {
+      return options->scenario.empty() ? run_trace(*options) : run_scenario_file(*options);
+    };
+  });
+}
+
+}  // namespace fulcrum::cli
