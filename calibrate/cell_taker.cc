@@ -93,9 +93,9 @@ Result<RunResult> CellTaker::run(const Cell& cell) {
       return sum;
     }
     case CellKind::commit:
-      return runner_.commits(cell.io_size, point.io_size, cell.depth, plan_.window);
+      return runner_.commits(cell.io_size, point.io_size, cell.depth, plan_.write_window);
     case CellKind::write:
-      return runner_.steady({IoKind::write, cell.io_size, cell.depth, 1, {}}, plan_.window);
+      return runner_.steady({IoKind::write, cell.io_size, cell.depth, 1, {}}, plan_.write_window);
     case CellKind::beside:
       return runner_.steady({IoKind::read, cell.io_size, cell.depth, cell.loads, write_back_}, plan_.window);
     default:

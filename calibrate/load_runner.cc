@@ -159,10 +159,9 @@ Result<void> LoadRunner::run_window(const LoadSpec& spec, const Window& window, 
       warm = true;
       rounds = 0;
       tally.begin(now, cpu_());
-    } else if (warm && round_done && now - tally.started() >= window.length &&
-               tally.requests() >= kLeastRequests) {
-      return {};
     }
+    const bool long_enough = now - tally.started() >= window.length || tally.moved() >= window.most;
+    if (warm && round_done && rounds > 0 && long_enough && tally.requests() >= kLeastRequests) return {};
     std::vector<std::size_t> later;
     for (const std::size_t slot : idle_) {
       const bool paced = spec.beside > BytesPerSecond(0) && slot >= static_cast<std::size_t>(full);
@@ -219,7 +218,8 @@ Result<RunResult> LoadRunner::commits(Bytes size, Bytes io_size, int depth, cons
   Tally whole;
   const Seconds start_time = clock_->now();
   whole.begin(start_time, cpu_());
-  for (int done = 0; done < 2 || clock_->now() - start_time < window.length; ++done) {
+  const auto more = [&] { return clock_->now() - start_time < window.length && whole.moved() < window.most; };
+  for (int done = 0; done < 2 || more(); ++done) {
     const Seconds before = clock_->now();
     if (done > 0 && before - start_time >= window.cap) break;
     const auto moved =

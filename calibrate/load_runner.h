@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/clock.h"
@@ -39,7 +40,8 @@ struct LoadSpec {
 struct Window {
   Seconds warm_up{0.01};  ///< and not before as much has moved as is kept in flight
   Seconds length{0.1};
-  Seconds cap{2};  ///< a run ends here, however little has moved
+  Seconds cap{2};                                        ///< a run ends here, however little has moved
+  Bytes most{std::numeric_limits<std::int64_t>::max()};  ///< or once so much has moved since the warm-up
 };
 
 class LoadRunner {

@@ -82,7 +82,7 @@ class Judge {
     cold_.sort();
     for (const Judged& j : judged_) {
       report_.points.push_back(j.point);
-      if (is_warm_hit(j)) keep(j);
+      if (is_usable(j)) keep(j);
     }
     judge_load();
     judge_cold_prompts();
@@ -96,8 +96,8 @@ class Judge {
 
   void say(std::string finding) { report_.findings.push_back(std::move(finding)); }
 
-  /// True for cold shapes and for warm ones that were served from the prefix cache or say how much was.
-  bool is_warm_hit(const Judged& j) {
+  /// False for a warm shape that, by its time, was no cache hit, where the server does not say.
+  bool is_usable(const Judged& j) {
     if (j.shape->wanted.cached == Tokens(0)) return true;
     if (j.shape->cache_reported) {
       if (j.point.cached == Tokens(0)) {

@@ -37,9 +37,10 @@ ProbePlan quick_plan(std::uint64_t seed) {
   plan.commits = {128_KiB, 512_KiB, 2_MiB, 8_MiB, 32_MiB};
   plan.wholes = {8_MiB, 64_MiB, 256_MiB};
   plan.reference_io = 2_MiB;
-  plan.window = {0.02_s, 0.1_s, 2_s};
+  plan.window = {.warm_up = 0.02_s, .length = 0.1_s, .cap = 2_s};
+  plan.write_window = {.warm_up = 0.01_s, .length = 0.1_s, .cap = 2_s, .most = 64_MiB};
   plan.latency_most = 0.25_s;
-  plan.time_limit = 16_s;
+  plan.time_limit = 20_s;
   plan.seed = seed;
   return plan;
 }
@@ -54,7 +55,8 @@ ProbePlan full_plan(std::uint64_t seed) {
   plan.write_sizes = {128_KiB, 512_KiB, 2_MiB, 4_MiB};
   plan.write_depths = {1, 4, 16};
   plan.loads = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
-  plan.window = {0.05_s, 0.5_s, 5_s};
+  plan.window = {.warm_up = 0.05_s, .length = 0.5_s, .cap = 5_s};
+  plan.write_window = {.warm_up = 0.05_s, .length = 0.5_s, .cap = 5_s, .most = 512_MiB};
   plan.repeats = 10;
   plan.settle_least = 20;
   plan.settle_most = 60;
@@ -73,8 +75,8 @@ ProbePlan turning_plan(bool full, std::uint64_t seed) {
   plan.commits = {2_MiB, 8_MiB, 32_MiB};
   plan.wholes = {64_MiB};
   plan.run_lengths = {1_MiB, 4_MiB, 16_MiB, 64_MiB};
-  plan.window = {0.05_s, 0.4_s, 4_s};
-  plan.setups = 10;
+  plan.window = {.warm_up = 0.05_s, .length = 0.4_s, .cap = 4_s};
+  plan.write_window = plan.window;
   plan.latency_most = 1_s;
   plan.time_limit = full ? 240_s : 15_s;
   return plan;

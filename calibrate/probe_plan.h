@@ -32,12 +32,13 @@ struct ProbePlan {
   Bytes reference_io{};
   int reference_depth = 4;
 
-  Window window;
+  Window window;            ///< of reads
+  Window write_window;      ///< of writes: short, and bounded in bytes
   int repeats = 5;          ///< of surface cells
   int settle_least = 10;    ///< repeats of the numbers that decisions rest on ...
   int settle_most = 20;     ///< ... and when to give up on narrowing their intervals
   double target = 0.03;     ///< half width of their intervals
-  int setups = 6;           ///< small reads in each round
+  int setups = 10;          ///< small reads in each round
   Seconds latency_most{};   ///< depths that take longer are not worth having
   double write_back = 0.5;  ///< rate of the writes beside reads, as a share of the write rate
   Seconds time_limit{};     ///< of each phase

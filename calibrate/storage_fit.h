@@ -15,4 +15,7 @@ namespace fulcrum::calibrate {
 /// Numbers, surfaces, findings and verdict. Name, medium and identity stay empty.
 [[nodiscard]] TierProfile fit_tier(const Observations& seen, const ProbePlan& plan);
 
+/// The `dram` tier from copies of `block` bytes: `load` cells by threads, and `setup` cells.
+[[nodiscard]] TierProfile fit_memory(const Samples& samples, Bytes block, double target, std::uint64_t seed);
+
 }  // namespace fulcrum::calibrate

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kPieces = 32;  // of the first write
 constexpr std::size_t kReferenceEvery = 8;
 constexpr std::int64_t kLoadsAtPoint = 8;  // concurrent loads that must fit into the arena
-constexpr int kWriteBackDepth = 4;
+constexpr int kCommitDepth = 4;
 constexpr double kSettledWrites = 0.10;
 
 /// The parts of a probe, each with its share of the progress bar.
@@ -24,8 +24,9 @@ class StorageProbe {
       : plan_(plan), hooks_(hooks), taker_(std::move(taker)), order_(Random(plan.seed).split("order")) {}
 
   Result<Observations> run() {
-    for (const auto part : {&StorageProbe::fill, &StorageProbe::surface, &StorageProbe::loads,
-                            &StorageProbe::writes, &StorageProbe::last}) {
+    for (const auto part :
+         {&StorageProbe::fill, &StorageProbe::surface, &StorageProbe::loads, &StorageProbe::writes,
+          &StorageProbe::beside, &StorageProbe::commits, &StorageProbe::last}) {
       if (auto done = (this->*part)(); done.has_error()) return done.error();
     }
     hooks_.progress(1, "done");
@@ -37,6 +38,8 @@ class StorageProbe {
   Result<void> surface();
   Result<void> loads();
   Result<void> writes();
+  Result<void> beside();
+  Result<void> commits();
   Result<void> last();
 
   void shuffle(std::vector<Cell>& cells);
@@ -195,29 +198,36 @@ Result<void> StorageProbe::writes() {
       if (depth <= taker_.most_in_flight(io_size)) surface.push_back({CellKind::write, io_size, depth, 1});
     }
   }
-  std::vector<Cell> commits;
-  for (const Bytes size : plan_.commits) commits.push_back({CellKind::commit, size, kWriteBackDepth, 1});
-  const Seconds start = taker_.elapsed();
-  for (int round = 0; round < plan_.settle_most; ++round) {
-    std::vector<Cell> open = unsettled(commits, kSettledWrites);
-    if (round < plan_.repeats) open.insert(open.end(), surface.begin(), surface.end());
-    if (open.empty()) break;
-    if (round >= plan_.repeats && taker_.elapsed() - start > plan_.time_limit) break;
-    say(0.70 + 0.15 * round / plan_.settle_most, "writing");
-    if (auto done = take_all(std::move(open)); done.has_error()) return done;
+  for (int round = 0; round < plan_.repeats; ++round) {
+    say(0.70 + 0.08 * round / plan_.repeats, "writing at different sizes and depths");
+    if (auto done = take_all(surface); done.has_error()) return done;
   }
-  if (auto done = taker_.take({CellKind::after, point_.io_size, point_.depth, 1}); done.has_error())
-    return done;
+  return taker_.take({CellKind::after, point_.io_size, point_.depth, 1});
+}
 
+Result<void> StorageProbe::beside() {
   const auto best = enough(taker_.samples(), CellKind::write, plan_.latency_most, plan_.arena);
   if (!best) return {};
   taker_.set_write_back(BytesPerSecond(median(taker_.samples().values(*best)) * plan_.write_back));
-  const int pairs = plan_.settle_least;
-  for (int pair = 0; pair < pairs; ++pair) {
-    say(0.85 + 0.1 * pair / pairs, "reading beside writes");
-    const std::vector<Cell> cells = {{CellKind::idle, point_.io_size, point_.depth, 1},
-                                     {CellKind::beside, point_.io_size, point_.depth, 1}};
-    if (auto done = take_all(cells); done.has_error()) return done;
+  const std::vector<Cell> pair = {{CellKind::idle, point_.io_size, point_.depth, 1},
+                                  {CellKind::beside, point_.io_size, point_.depth, 1}};
+  for (int round = 0; round < plan_.settle_least; ++round) {
+    say(0.78 + 0.07 * round / plan_.settle_least, "reading beside writes");
+    if (auto done = take_all(pair); done.has_error()) return done;
+  }
+  return {};
+}
+
+Result<void> StorageProbe::commits() {
+  std::vector<Cell> cells;
+  for (const Bytes size : plan_.commits) cells.push_back({CellKind::commit, size, kCommitDepth, 1});
+  const Seconds start = taker_.elapsed();
+  for (int round = 0; round < plan_.settle_most; ++round) {
+    const std::vector<Cell> open = unsettled(cells, kSettledWrites);
+    if (open.empty()) break;
+    if (round >= plan_.repeats && taker_.elapsed() - start > plan_.time_limit / 2) break;
+    say(0.85 + 0.1 * round / plan_.settle_most, "durable writes");
+    if (auto done = take_all(open); done.has_error()) return done;
   }
   return {};
 }

@@ -33,6 +33,7 @@ class Tally {
 
   [[nodiscard]] Seconds started() const { return started_; }
   [[nodiscard]] std::int64_t requests() const { return static_cast<std::int64_t>(latencies_.size()); }
+  [[nodiscard]] Bytes moved() const { return moved_; }
   /// Sums up the window from begin() to the last batch. `cpu` is the meter's reading at its end.
   [[nodiscard]] RunResult result(Seconds cpu) const;
 

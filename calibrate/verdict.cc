@@ -18,13 +18,13 @@ constexpr double kAgainClear = 1.15;
 constexpr double kBusyMost = 0.8;
 constexpr double kStepLeast = 0.10;
 
-std::string percent(double share) {
+}  // namespace
+
+std::string percent_text(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
   return text;
 }
-
-}  // namespace
 
 void Judgement::lower(Verdict to, std::string why) {
   verdict = std::max(verdict, to);
@@ -40,8 +40,8 @@ void check_data(std::int64_t wrong_sectors, Judgement& judgement) {
 
 void check_medium(const MediumProof& proof, IoMode mode, Judgement& judgement) {
   if (proof.resident_share > kResidentMost) {
-    judgement.lower(Verdict::cached,
-                    percent(proof.resident_share) + " of the file was in the page cache when reads began");
+    judgement.lower(Verdict::cached, percent_text(proof.resident_share) +
+                                         " of the file was in the page cache when reads began");
   }
   if (!proof.known || proof.asked == Bytes(0)) {
     if (mode.direct) {
@@ -57,17 +57,17 @@ void check_medium(const MediumProof& proof, IoMode mode, Judgement& judgement) {
   }
   const double fetched = proof.process_read / proof.asked;
   if (fetched < kFetchedLeast) {
-    judgement.lower(Verdict::cached, "only " + percent(fetched) +
+    judgement.lower(Verdict::cached, "only " + percent_text(fetched) +
                                          " of the bytes asked for were fetched from "
                                          "the storage layer");
   }
   const double by_device = proof.device_read / proof.asked;
   if (proof.device_read > Bytes(0) && by_device < kFetchedLeast) {
-    judgement.lower(Verdict::cached, "only " + percent(by_device) +
+    judgement.lower(Verdict::cached, "only " + percent_text(by_device) +
                                          " of the bytes asked for were read by the "
                                          "block device");
   } else if (by_device > kOthersMost) {
-    judgement.note("the device read " + percent(by_device - 1) +
+    judgement.note("the device read " + percent_text(by_device - 1) +
                    " more than was asked for: others use it, or "
                    "the system reads ahead");
   }
@@ -89,7 +89,7 @@ void check_again(std::span<const double> first, std::span<const double> again, s
 
 void check_processor(double busiest, Judgement& judgement) {
   if (busiest <= kBusyMost) return;
-  judgement.lower(Verdict::cpu_bound, "the submitting thread was busy for " + percent(busiest) +
+  judgement.lower(Verdict::cpu_bound, "the submitting thread was busy for " + percent_text(busiest) +
                                           " of the time: the device may be faster than this");
 }
 
@@ -110,8 +110,8 @@ void check_narrow(const std::string& what, double value, Interval<double> interv
                   Judgement& judgement) {
   const double half = relative_half_width(value, interval);
   if (half <= target) return;
-  judgement.lower(Verdict::noisy,
-                  what + " is known to +-" + percent(half) + " only; " + percent(target) + " was wanted");
+  judgement.lower(Verdict::noisy, what + " is known to +-" + percent_text(half) + " only; " +
+                                      percent_text(target) + " was wanted");
 }
 
 }  // namespace fulcrum::calibrate

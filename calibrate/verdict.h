@@ -22,6 +22,9 @@ struct Judgement {
   void lower(Verdict to, std::string why);
 };
 
+/// "12 %", for sentences.
+[[nodiscard]] std::string percent_text(double share);
+
 /// What the system's counters said about the reads of a probe.
 struct MediumProof {
   bool known = true;          ///< false once the system did not say

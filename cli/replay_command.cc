@@ -13,8 +13,8 @@
 #include "cli/commands.h"
 #include "cli/example_profile.h"
 #include "cli/output.h"
-#include "cli/replay_decisions.h"
 #include "cli/replay_output.h"
+#include "policy/decision_log.h"
 #include "replay/comparison.h"
 #include "replay/report.h"
 #include "replay/scenario.h"
@@ -185,10 +185,15 @@ int run_scenario_file(const ReplayOptions& options) {
 int run_trace(const ReplayOptions& options) {
   const auto inputs = read_inputs(options);
   if (!inputs) return fail(inputs.error());
-  DecisionRecorder recorder(inputs->policy);
-  const auto reports =
-      replay::compare(inputs->trace, inputs->profile, inputs->policy, inputs->strategies, inputs->simulation,
-                      options.decisions.empty() ? replay::DecisionSink{} : recorder.sink());
+  std::string decisions;
+  replay::DecisionSink sink;
+  if (!options.decisions.empty()) {
+    sink = [&](const Request& request, const Plan& plan, Seconds now) {
+      decisions += (decisions.empty() ? "" : "\n") + to_line(record_of(request, plan, inputs->policy, now));
+    };
+  }
+  const auto reports = replay::compare(inputs->trace, inputs->profile, inputs->policy, inputs->strategies,
+                                       inputs->simulation, sink);
   if (!reports) return fail(reports.error());
   const replay::ReportHead head = head_of(*inputs);
   print_head(options, *inputs, head);
@@ -196,7 +201,7 @@ int run_trace(const ReplayOptions& options) {
   std::vector<std::pair<std::string, std::string>> files;
   if (!options.json.empty()) files.emplace_back(options.json, report_json(head, *reports));
   if (!options.svg.empty()) files.emplace_back(options.svg, ttft_chart(inputs->trace.name, *reports));
-  if (!options.decisions.empty()) files.emplace_back(options.decisions, recorder.text());
+  if (!options.decisions.empty()) files.emplace_back(options.decisions, std::move(decisions));
   for (const auto& [path, text] : files) {
     if (auto written = write_json(path, text); !written) return fail(written.error());
   }

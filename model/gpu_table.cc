@@ -26,17 +26,17 @@ constexpr GpuDatasheet gpu(std::string_view name, double bf16_tera, double fp8_t
 // NVIDIA's data sheets, dense rates, as collected in the system files of github.com/ai-dynamo/aiconfigurator
 // (commit 095f58a5, systems/*.yaml): bfloat16_tc_flops, fp8_tc_flops, mem_bw, mem_capacity, pcie_bw.
 constexpr std::array kGpus = {
-    gpu("H100 SXM", 989, 1978, 3.35, 80 * 1024, 64),      // h100_sxm.yaml
-    gpu("H100 PCIe", 756.5, 1513, 2.0, 80 * 1024, 64),    // h100_pcie.yaml; 1513 and 3026 with sparsity
-    gpu("H200 SXM", 989, 1978, 4.8, 141 * 1024, 64),      // h200_sxm.yaml
-    gpu("A100 SXM", 312, 0, 2.039, 80 * 1024, 32),        // a100_sxm.yaml
-    gpu("A100 PCIe", 312, 0, 1.935, 80 * 1024, 32),       // a100_pcie.yaml
-    gpu("B200 SXM", 2250, 4500, 7.7, 180 * 1024, 128),    // b200_sxm.yaml
+    gpu("H100 SXM", 989, 1978, 3.35, 81920, 64),          // h100_sxm.yaml
+    gpu("H100 PCIe", 756.5, 1513, 2.0, 81920, 64),        // h100_pcie.yaml; 1513 and 3026 with sparsity
+    gpu("H200 SXM", 989, 1978, 4.8, 144384, 64),          // h200_sxm.yaml
+    gpu("A100 SXM", 312, 0, 2.039, 81920, 32),            // a100_sxm.yaml
+    gpu("A100 PCIe", 312, 0, 1.935, 81920, 32),           // a100_pcie.yaml
+    gpu("B200 SXM", 2250, 4500, 7.7, 184320, 128),        // b200_sxm.yaml
     gpu("B300 SXM", 2250, 4500, 7.75, 275040, 128),       // b300_sxm.yaml
     gpu("GB200", 2500, 5000, 8.0, 189471, 64),            // gb200.yaml
     gpu("GB300", 2500, 5000, 8.0, 284208, 64),            // gb300.yaml
     gpu("L40S", 362.05, 733, 0.864, 46068, 32),           // l40s.yaml
-    gpu("L4", 121, 242, 0.3, 24 * 1024, 32),              // l4.yaml; 242 and 485 with sparsity
+    gpu("L4", 121, 242, 0.3, 24576, 32),                  // l4.yaml; 242 and 485 with sparsity
     gpu("RTX PRO 6000", 467.8, 935.6, 1.792, 97887, 64),  // rtx_pro_6000_server.yaml
 };
 
@@ -67,6 +67,7 @@ Result<GpuDatasheet> find_gpu(std::string_view name) {
   if (!wanted.empty() && start != kGpus.end()) return *start;
 
   std::vector<std::string> words;
+  words.reserve(kGpus.size());
   for (const GpuDatasheet& g : kGpus) words.push_back(plain(g.name));
   const std::vector<std::string_view> candidates(words.begin(), words.end());
   const std::string_view near = nearest(wanted, candidates);

@@ -8,7 +8,7 @@
 namespace fulcrum {
 namespace {
 
-constexpr std::int64_t kLeastReach = 256 * 1024;
+constexpr std::int64_t kLeastReach = std::int64_t{256} << 10;
 
 PrefillLaw with(const PrefillLaw& law, const std::array<double, PrefillLaw::kTerms>& theta) {
   PrefillLaw drawn = law;

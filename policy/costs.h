@@ -23,6 +23,7 @@ class Costs {
   [[nodiscard]] int tiers() const { return tiers_; }
   [[nodiscard]] Tokens block_tokens() const { return block_tokens_; }
   [[nodiscard]] Bytes block_bytes() const { return block_bytes_; }
+  [[nodiscard]] BytesPerToken kappa() const { return kappa_; }
   /// KV bytes that every load carries beside its blocks: full windows and linear states.
   [[nodiscard]] Bytes fixed_bytes() const { return fixed_bytes_; }
   [[nodiscard]] const TransferLaw& slow(TierId tier) const { return slow_[static_cast<std::size_t>(tier)]; }

@@ -91,16 +91,17 @@ void Planner::list_alternatives(const Request& request, Plan& plan) const {
   const Seconds lead = request.lead;
   Clock slow(*this, true);
   Clock typical(*this, false);
-  const auto add = [&](std::uint32_t end_block, Seconds load, Seconds usual) {
+  const auto add = [&](std::uint32_t end_block, TierId tier, Seconds load, Seconds usual) {
     Alternative& next = plan.alternatives[plan.alternative_count++];
     next.load_end = std::min(costs_.block_tokens() * static_cast<std::int64_t>(end_block), plan.prompt);
     next.load = load;
+    next.tier = tier;
     next.saved = costs_.saved(plan.resident, next.load_end);
     const Tokens fresh =
         std::max(plan.prompt - next.load_end, Tokens(1));  // the last token is always computed
     next.ttft = std::max(usual - lead, Seconds(0)) + costs_.prefill().time(fresh, plan.prompt - fresh);
   };
-  add(0, Seconds(0), Seconds(0));
+  add(0, kNowhere, Seconds(0), Seconds(0));
   plan.alternatives[0].load_end = plan.resident;
   plan.alternatives[0].saved = Seconds(0);
   const Tokens all = std::max(plan.prompt - plan.resident, Tokens(1));
@@ -120,9 +121,9 @@ void Planner::list_alternatives(const Request& request, Plan& plan) const {
           most = middle - 1;
         }
       }
-      if (least > 0) add(run.first + least, slow.until(run, least), typical.until(run, least));
+      if (least > 0) add(run.first + least, run.tier, slow.until(run, least), typical.until(run, least));
     }
-    add(run.first + run.count, slow.until(run, run.count), typical.until(run, run.count));
+    add(run.first + run.count, run.tier, slow.until(run, run.count), typical.until(run, run.count));
     slow.pass(run);
     typical.pass(run);
   }

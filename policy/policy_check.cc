@@ -34,9 +34,17 @@ class Comparison {
 
  private:
   void add(const std::string& key, const std::string& what) {
+    std::string place = place_of(key);
+    // A profile's name that was left out is the tier's name.
+    if (place.empty() && key.ends_with(".profile")) place = place_of(key.substr(0, key.rfind('.')) + ".name");
+    problems_.push_back(place + key + ": " + what);
+  }
+
+  /// "file:line: ", or nothing where the policy does not say.
+  [[nodiscard]] std::string place_of(const std::string& key) const {
     const auto found = std::ranges::find(policy_.origins, key, [](const auto& pair) { return pair.first; });
     const bool known = found != policy_.origins.end() && found->second != "default";
-    problems_.push_back((known ? found->second + ": " : "") + key + ": " + what);
+    return known ? found->second + ": " : "";
   }
 
   static std::string key_of(std::size_t tier, std::string_view field) {
@@ -143,7 +151,7 @@ Result<void> PolicyConfig::check_against(const MachineProfile& profile) const {
   if (problems.empty()) return {};
   std::string lines;
   for (const std::string& problem : problems) lines += (lines.empty() ? "" : "\n") + problem;
-  return make_error(ErrorKind::mismatch, "use this policy with this profile", {}, std::move(lines));
+  return make_error(ErrorKind::mismatch, "use policy", {}, std::move(lines));
 }
 
 std::vector<std::string> PolicyConfig::too_large_for(const MachineProfile& profile) const {

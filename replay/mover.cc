@@ -20,24 +20,31 @@ Mover::Mover(std::span<const TierProfile* const> profiles, std::span<const Devic
   const Random random(seed);
   for (std::size_t tier = 0; tier < profiles.size(); ++tier) {
     const DeviceTruth own = tier < truth.size() ? truth[tier] : DeviceTruth{};
+    media_.push_back(profiles[tier]->medium);
     devices_.emplace_back(*profiles[tier], own, random.split("device " + std::to_string(tier)));
   }
   loaded_.resize(devices_.size());
 }
 
 void Mover::begin(std::uint32_t decider, Order order, Seconds now) {
-  const bool writing = order.source < 0;
-  const TierId tier = writing ? order.target : order.source;
-  FULCRUM_CHECK(tier >= 0, "an order names a tier");
+  FULCRUM_CHECK(order.source >= 0 || order.target >= 0, "an order names a tier");
   const std::uint64_t transfer = ++next_transfer_;
   transfers_.emplace(name(decider, order.id), transfer);
-  TierDevice& device = devices_.at(static_cast<std::size_t>(tier));
-  if (writing) {
-    device.start_write(transfer, order.bytes, now);
+  Job& job = jobs_.emplace(transfer, Job{decider, std::move(order), now, false}).first->second;
+  const TierId source = job.order.source;
+  if (source < 0) {
+    start_write(transfer, job, now);
+  } else if (memory(source) && job.order.target >= 0) {
+    device_of(source).count(job.order.bytes, Bytes(0));
+    start_write(transfer, job, now);
   } else {
-    device.start_read(transfer, order.bytes, now);
+    device_of(source).start_read(transfer, job.order.bytes, now);
   }
-  jobs_.emplace(transfer, Job{decider, std::move(order), now, writing});
+}
+
+void Mover::start_write(std::uint64_t transfer, Job& job, Seconds now) {
+  job.writing = true;
+  device_of(job.order.target).start_write(transfer, job.order.bytes, now);
 }
 
 std::uint32_t Mover::blocks_at(const Job& job, double share) const {
@@ -76,9 +83,10 @@ std::vector<Completion> Mover::advance(std::size_t device, Seconds now) {
   for (const std::uint64_t transfer : finished) {
     Job& job = jobs_.at(transfer);
     if (!job.writing && is_load(job.order)) loaded_[device] += job.order.bytes;
-    if (!job.writing && job.order.target >= 0) {
-      job.writing = true;
-      devices_[static_cast<std::size_t>(job.order.target)].start_write(transfer, job.order.bytes, now);
+    if (!job.writing && memory(job.order.target)) {
+      device_of(job.order.target).count(Bytes(0), job.order.bytes);
+    } else if (!job.writing && job.order.target >= 0) {
+      start_write(transfer, job, now);
       continue;
     }
     Job done = std::move(jobs_.extract(transfer).mapped());

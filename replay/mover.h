@@ -1,7 +1,8 @@
 // Mover: carries the deciders' orders out on simulated devices and reports what became of them.
 //
 // Several deciders (private caches) may share the devices. An order between two tiers (demotion, preload)
-// reads its source before it writes its target. Blocks of a load arrive front to back.
+// reads its source and then writes its target, but host memory costs it no time of its own: a drive reads
+// into it and writes from it directly. Blocks of a load arrive front to back.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +60,14 @@ class Mover {
   [[nodiscard]] std::uint32_t blocks_at(const Job& job, double share) const;
   [[nodiscard]] Completion complete(Job job, OutcomeKind kind, std::uint32_t blocks, Seconds now);
 
+  void start_write(std::uint64_t transfer, Job& job, Seconds now);
+  [[nodiscard]] bool memory(TierId tier) const {
+    return tier >= 0 && media_[static_cast<std::size_t>(tier)] == Medium::dram;
+  }
+  [[nodiscard]] TierDevice& device_of(TierId tier) { return devices_.at(static_cast<std::size_t>(tier)); }
+
   std::vector<TierDevice> devices_;
+  std::vector<Medium> media_;
   std::vector<Bytes> loaded_;                    ///< read for requests to the end
   std::unordered_map<std::uint64_t, Job> jobs_;  ///< by transfer id
   std::unordered_map<Name, std::uint64_t> transfers_;

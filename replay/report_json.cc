@@ -61,7 +61,7 @@ std::string report_json(const ReportHead& head, std::span<const PolicyReport> po
   json["options"] = options_json(head.options);
   json["policies"] = Json::array();
   for (const PolicyReport& report : policies) json["policies"].push_back(policy_json(report));
-  return json.dump(2) + "\n";
+  return json.dump(2);
 }
 
 }  // namespace fulcrum::replay

@@ -96,7 +96,7 @@ std::string scenario_json(const ScenarioReport& report) {
                             {"break_even", change.break_even}});
   }
   json["remarks"] = report.remarks;
-  return json.dump(2) + "\n";
+  return json.dump(2);
 }
 
 }  // namespace fulcrum::replay

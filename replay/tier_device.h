@@ -36,10 +36,17 @@ class TierDevice {
 
   void start_read(std::uint64_t id, Bytes bytes, Seconds now);
   void start_write(std::uint64_t id, Bytes bytes, Seconds now);
+  // cancel() and progress() want the device moved on to `now` by advance().
   /// Takes a transfer out, finished or not. Returns the share of its bytes that had been moved, 0..1.
   double cancel(std::uint64_t id, Seconds now);
   /// Share of a read's bytes that have arrived, 0..1; 0 for an unknown transfer or a write.
   [[nodiscard]] double progress(std::uint64_t id, Seconds now);
+
+  /// Counts bytes that pass through this tier without taking its time.
+  void count(Bytes read, Bytes written) {
+    bytes_read_ += read;
+    bytes_written_ += written;
+  }
 
   /// When the next transfer changes state; kIdle if none will.
   [[nodiscard]] Seconds next() const;

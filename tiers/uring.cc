@@ -14,13 +14,12 @@
 #include <vector>
 
 #include "base/check.h"
+#include "tiers/registered_region.h"
 #include "tiers/transfer.h"
 
 namespace fulcrum {
 namespace {
 
-// The kernel takes at most 1 GiB in one registered buffer, and a little under 2 GiB in one transfer.
-constexpr std::size_t kPiece = std::size_t{1} << 30;
 // Requests handed to the kernel together: a system call for each costs a quarter of the rate of 4 KiB reads.
 constexpr unsigned kBatch = 16;
 // While the kernel has no resources for what is queued, how long to wait between attempts.
@@ -58,7 +57,6 @@ class UringEngine final : public IoEngine {
   std::size_t reap(std::span<IoCompletion> out);
   void flush_and_wait(Seconds wait);
   void drain(Seconds limit);
-  [[nodiscard]] int registered_piece(std::span<const std::byte> buffer) const;
   [[nodiscard]] std::size_t in_flight() const { return slots_.size() - free_.size(); }
 
   std::shared_ptr<const ScratchFile> file_;
@@ -67,7 +65,7 @@ class UringEngine final : public IoEngine {
   io_uring ring_{};
   bool ring_open_ = false;
   bool file_registered_ = false;
-  std::span<std::byte> registered_;
+  RegisteredRegion registered_;
   std::vector<Transfer> slots_;
   std::vector<std::size_t> free_;
   int broken_ = 0;  ///< errno after which the ring takes nothing more
@@ -120,23 +118,16 @@ Result<void> UringEngine::open() {
   return {};
 }
 
-int UringEngine::registered_piece(std::span<const std::byte> buffer) const {
-  if (registered_.empty() || buffer.data() < registered_.data()) return -1;
-  const auto begin = static_cast<std::size_t>(buffer.data() - registered_.data());
-  const std::size_t end = begin + buffer.size();
-  if (end > registered_.size() || begin / kPiece != (end - 1) / kPiece) return -1;
-  return static_cast<int>(begin / kPiece);
-}
-
 void UringEngine::queue(std::size_t slot) {
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
   FULCRUM_CHECK(sqe != nullptr, "the ring has an entry for each slot");
   const Transfer& transfer = slots_[slot];
-  const std::span<std::byte> rest = transfer.rest().first(std::min(transfer.rest().size(), kPiece));
+  const std::span<std::byte> rest =
+      transfer.rest().first(std::min(transfer.rest().size(), RegisteredRegion::kPiece));
   const auto size = static_cast<unsigned>(rest.size());
   const auto offset = static_cast<__u64>(transfer.rest_offset());
   const int descriptor = file_registered_ ? 0 : file_->descriptor();
-  const int piece = registered_piece(rest);
+  const int piece = registered_.piece_of(rest);
   if (transfer.kind() == IoKind::read) {
     if (piece >= 0) {
       io_uring_prep_read_fixed(sqe, descriptor, rest.data(), size, offset, piece);
@@ -240,14 +231,13 @@ void UringEngine::drain(Seconds limit) {
 Result<void> UringEngine::register_buffers(std::span<std::byte> region) {
   if (!registered_.empty()) io_uring_unregister_buffers(&ring_);
   registered_ = {};
+  if (region.empty()) return {};
+  const RegisteredRegion wanted(region);
   std::vector<iovec> pieces;
-  for (std::size_t begin = 0; begin < region.size(); begin += kPiece) {
-    pieces.push_back({region.data() + begin, std::min(kPiece, region.size() - begin)});
-  }
-  if (pieces.empty()) return {};
+  for (const std::span<std::byte> piece : wanted.pieces()) pieces.push_back({piece.data(), piece.size()});
   const int answer = io_uring_register_buffers(&ring_, pieces.data(), static_cast<unsigned>(pieces.size()));
   if (answer < 0) return os_error(-answer, "register buffers", file_->directory());
-  registered_ = region;
+  registered_ = wanted;
   return {};
 }
 
@@ -262,16 +252,4 @@ Result<std::unique_ptr<IoEngine>> make_uring_engine(std::shared_ptr<const Scratc
 
 }  // namespace fulcrum
 
-#else
-
-namespace fulcrum {
-
-Result<std::unique_ptr<IoEngine>> make_uring_engine(std::shared_ptr<const ScratchFile> file,
-                                                    const UringOptions& /*options*/) {
-  return make_error(ErrorKind::unsupported, "set up io_uring for", file->directory(),
-                    "this build has no liburing", "install liburing-dev and build again");
-}
-
-}  // namespace fulcrum
-
-#endif
+#endif  // FULCRUM_HAVE_URING

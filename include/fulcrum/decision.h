@@ -44,10 +44,11 @@ struct Run {
 
 /// One way to serve the request: load blocks up to `load_end` tokens, compute the rest.
 struct Alternative {
-  Tokens load_end{};  ///< = resident for "recompute all"
-  Seconds load{};     ///< predicted load time at the policy's load quantile, lead not deducted
-  Seconds saved{};    ///< recomputation avoided, at the policy's compute quantile
-  Seconds ttft{};     ///< predicted time to first token, medians, without queueing
+  Tokens load_end{};       ///< = resident for "recompute all"
+  Seconds load{};          ///< predicted load time at the policy's load quantile, lead not deducted
+  Seconds saved{};         ///< recomputation avoided, at the policy's compute quantile
+  Seconds ttft{};          ///< predicted time to first token, medians, without queueing
+  TierId tier = kNowhere;  ///< holds the blocks that this loads beyond the alternative before it
 
   /// Part of the load that the GPU would wait for.
   [[nodiscard]] Seconds exposed(Seconds lead) const { return load > lead ? load - lead : Seconds(0); }

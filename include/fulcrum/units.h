@@ -23,6 +23,7 @@ class Quantity {
   /// The raw number, in the unit that the type names.
   [[nodiscard]] constexpr Rep value() const { return raw_; }
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a pointer in the comparison with 0 behind it
   constexpr auto operator<=>(const Quantity&) const = default;
 
   constexpr Quantity& operator+=(Quantity other) {

@@ -128,6 +128,22 @@ TEST(Json, HoldsOneLineOfAnyLength) {
   EXPECT_EQ(document->root().find("b")->find("c")->scalar.size(), 5000U);
 }
 
+TEST(Json, EveryPublishedModelConfigurationIsRead) {
+  int count = 0;
+  for (const char* directory : {FULCRUM_SOURCE_DIR "/configs/models", FULCRUM_TEST_DATA "/model_configs"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+      if (entry.path().extension() != ".json") continue;
+      const auto text = read_file(entry.path());
+      ASSERT_TRUE(text) << text.error().message();
+      const auto document = Document::parse_json(*text, entry.path());
+      ASSERT_TRUE(document) << document.error().message();
+      EXPECT_NE(document->root().find("architectures"), nullptr) << entry.path();
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 10);
+}
+
 TEST(Json, SurrogatePairsAreOneCharacter) {
   const auto document = Document::parse_json("{\"a\": \"\\ud83d\\ude00 \\\\ud83d\"}", "f");
   ASSERT_TRUE(document) << document.error().message();

@@ -3,10 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <clocale>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <string>
 
 #include "base/document.h"
@@ -128,16 +125,6 @@ TEST(FormatExact, IsReadBackToTheLastBit) {
     EXPECT_EQ(parse_rate(format_exact(rate)), rate) << format_exact(rate);
     EXPECT_EQ(scalar_number(format_exact(time.value())), time.value());
   }
-}
-
-TEST(FormatExact, DoesNotDependOnTheLocale) {
-  const std::string before = std::setlocale(LC_ALL, nullptr);  // NOLINT(concurrency-mt-unsafe)
-  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) GTEST_SKIP() << "no German locale here";  // NOLINT
-  const std::string text = format_exact(1.5) + format(1.5_GBps);
-  const auto number = scalar_number("1.5");
-  std::setlocale(LC_ALL, before.c_str());  // NOLINT(concurrency-mt-unsafe)
-  EXPECT_EQ(text, "1.51.5 GB/s");
-  EXPECT_EQ(number, 1.5);
 }
 
 }  // namespace

@@ -72,6 +72,18 @@ TEST(PrefillServer, ReportsWhatItAskedAndWhatItFound) {
   }
 }
 
+TEST(PrefillServer, ASecondProbeWithTheSameSeedSendsPromptsThatAreNewAgain) {
+  SharedClock clock;
+  const OpenAiServer server(well_behaved(), clock);
+  const std::atomic<bool> stop{false};
+  for (int run = 0; run < 2; ++run) {
+    auto report = probe_prefill_server(options_for(server), clock, {}, stop);
+    ASSERT_TRUE(report.has_value()) << report.error().message();
+    EXPECT_EQ(report->verdict, Verdict::good) << all_findings(*report);
+    EXPECT_EQ(report->points.front().cached, Tokens(0));
+  }
+}
+
 TEST(PrefillServer, TimesRealWaits) {
   ServerBehaviour behaviour = well_behaved();
   behaviour.law.theta = {0.004, 0, 4e-6, 0, 0, 0};

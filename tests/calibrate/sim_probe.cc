@@ -56,7 +56,8 @@ calibrate::ProbePlan small_plan(std::uint64_t seed) {
   plan.commits = {16_KiB, 64_KiB, 256_KiB, 1_MiB};
   plan.wholes = {256_KiB};
   plan.reference_io = 64_KiB;
-  plan.window = {0.002_s, 0.012_s, 0.5_s};
+  plan.window = {.warm_up = 0.002_s, .length = 0.012_s, .cap = 0.5_s};
+  plan.write_window = plan.window;
   plan.time_limit = 100_s;
   plan.settle_most = 14;
   return plan;

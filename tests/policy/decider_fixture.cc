@@ -35,7 +35,9 @@ MachineProfile machine() {
   return profile;
 }
 
-Bytes block_bytes() { return Tokens(kBlockTokens) * BytesPerToken(131'072); }
+Bytes block_bytes() {
+  return Tokens(kBlockTokens) * BytesPerToken(131'072);
+}
 
 PolicyConfig policy(Strategy strategy, const std::vector<TierSize>& tiers) {
   PolicyConfig config;
@@ -131,7 +133,9 @@ std::size_t Host::count(OrderKind kind) const {
   return found;
 }
 
-std::size_t Host::blocks_in(TierId tier) const { return tiers_[static_cast<std::size_t>(tier)].held.size(); }
+std::size_t Host::blocks_in(TierId tier) const {
+  return tiers_[static_cast<std::size_t>(tier)].held.size();
+}
 
 bool Host::holds(TierId tier, const BlockKey& key) const {
   return tiers_[static_cast<std::size_t>(tier)].held.contains(key);

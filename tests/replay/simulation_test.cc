@@ -177,10 +177,11 @@ TEST(Simulation, TheGateHoldsAndItsAbsenceShows) {
 TEST(Simulation, PreloadWhileQueuedShortensTheWaitForLoads) {
   const MachineProfile machine = make_machine(
       {make_tier("dram", Medium::dram, 100_us, 40_GBps), make_tier("flash", Medium::flash, 2_ms, 8_GBps)});
-  const Trace trace = make_chat({.requests = 500, .conversations = 120, .rate = 6});
+  const Trace trace = make_chat({.requests = 500, .conversations = 120, .rate = 2});
   SimulationOptions options;
   options.gpu_cache = Tokens(0);
   PolicyConfig policy = make_policy(machine, Strategy::break_even, kBlock, {24_GiB, 2000_GiB});
+  policy.preload_staging = 16_GiB;
   const auto exposed = [&] {
     double sum = 0;
     for (const RequestRecord& record : run(trace, machine, policy, options).requests) {
@@ -195,7 +196,7 @@ TEST(Simulation, PreloadWhileQueuedShortensTheWaitForLoads) {
 }
 
 TEST(Simulation, TheStopLossBoundsTheHarmOfADeviceThatIsTenTimesSlowerThanItsProfile) {
-  const MachineProfile machine = make_machine({make_tier("flash", Medium::flash, 1_ms, 20_GBps)});
+  const MachineProfile machine = make_machine({make_tier("flash", Medium::flash, 1_ms, 8_GBps)});
   const Trace trace = make_chat({});
   SimulationOptions options;
   options.replicas = 2;

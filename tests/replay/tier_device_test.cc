@@ -90,6 +90,8 @@ TEST(TierDevice, ACancelledLoadCountsWhatItMovedAndFreesItsShare) {
   TierDevice device(profile, {}, Random(1));
   device.start_read(1, kLoad, Seconds(0));
   device.start_read(2, kLoad, Seconds(0));
+  std::vector<std::uint64_t> finished;
+  device.advance(Seconds(0.010), finished);
   EXPECT_NEAR(device.cancel(1, Seconds(0.010)), 0.5, 1e-9);  // 5 MB of 10 MB at half the rate
   EXPECT_NEAR(run_to_idle(device).at(2), 0.015, 1e-9);       // the rest at the whole rate
   EXPECT_EQ(device.bytes_read(), Bytes(15'000'000));

@@ -97,7 +97,7 @@ TEST(FileDevice, SaysWhatItUsesAndWhyItIsLess) {
 
 TEST(FileDevice, RefusesSizesAndDepthsThatMakeNoSense) {
   const ScratchDirectory directory;
-  const auto kind_of = [&](FileDeviceOptions wrong) {
+  const auto kind_of = [&](const FileDeviceOptions& wrong) {
     return FileDevice::open(directory.path(), wrong).error().kind;
   };
   EXPECT_EQ(kind_of({.size = 0_B}), ErrorKind::bad_input);

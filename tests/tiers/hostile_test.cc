@@ -10,7 +10,7 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstring>
+#include <system_error>
 
 #include "tests/support/scratch.h"
 #include "tests/tiers/open_attempt.h"
@@ -32,10 +32,10 @@ bool become_nobody() {
 
 /// Mounts a tmpfs that only this process sees. Empty, or why it is not allowed.
 std::string mount_private_tmpfs(const std::string& at, const char* data, unsigned long flags = 0) {
-  if (unshare(CLONE_NEWNS) != 0) return std::string("skip: unshare: ") + std::strerror(errno);
+  if (unshare(CLONE_NEWNS) != 0) return "skip: unshare: " + std::generic_category().message(errno);
   if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
       mount("fulcrum-test", at.c_str(), "tmpfs", flags, data) != 0) {
-    return std::string("skip: mount: ") + std::strerror(errno);
+    return "skip: mount: " + std::generic_category().message(errno);
   }
   return {};
 }
@@ -140,8 +140,12 @@ TEST(HostileGround, NoDescriptorForTheRingFallsBackToThreadsAndSaysSo) {
   const std::string text = in_child([&] {
     const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
     close(next);
-    set_limit(RLIMIT_NOFILE, static_cast<rlim_t>(next) + 1);
+    rlimit before{};
+    getrlimit(RLIMIT_NOFILE, &before);
+    const rlimit one_more{static_cast<rlim_t>(next) + 1, before.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &one_more);
     auto opened = FileDevice::open(directory.path(), {.size = 1_MiB});
+    setrlimit(RLIMIT_NOFILE, &before);  // sanitizers need descriptors of their own
     if (opened.has_error()) return opened.error().message();
     auto memory = AlignedBuffer::allocate(4096);
     if (run(**opened, IoKind::write, 0, memory->span()).result.has_error())

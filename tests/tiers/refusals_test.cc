@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 #include "tests/support/scratch.h"
 #include "tests/tiers/open_attempt.h"
@@ -31,7 +32,8 @@ struct Refusal {
 /// For the rest of this process's life. False where filters are not allowed.
 bool refuse(const Refusal& refusal) {
   const auto number = static_cast<unsigned>(refusal.call);
-  const auto argument = static_cast<unsigned>(offsetof(seccomp_data, args) + 8 * refusal.argument);
+  const auto argument =
+      static_cast<unsigned>(offsetof(seccomp_data, args) + sizeof(std::uint64_t) * refusal.argument);
   const std::array<sock_filter, 6> program = {{
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 3),

@@ -1,0 +1,148 @@
+#include "calibrate/memory_probe.h"
+
+#include <algorithm>
+#include <barrier>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/errors.h"
+#include "base/random.h"
+#include "calibrate/storage_fit.h"
+#include "tiers/aligned_buffer.h"
+
+namespace fulcrum::calibrate {
+namespace {
+
+constexpr std::size_t kFirstBytes = 4096;
+constexpr int kSetupsPerRound = 20;
+constexpr double kSetupTarget = 0.10;
+
+class MemoryProbe {
+ public:
+  MemoryProbe(Clock& clock, const MemoryPlan& plan, AlignedBuffer source, AlignedBuffer target)
+      : clock_(clock),
+        plan_(plan),
+        source_(std::move(source)),
+        target_(std::move(target)),
+        random_(Random(plan.seed).split("memory")),
+        start_(clock.now()) {
+    random_.fill(source_.span());
+    std::memcpy(target_.data(), source_.data(), std::min(source_.size(), target_.size()));
+  }
+
+  Result<Samples> run(const ProgressHook& progress, const std::atomic<bool>& stop);
+
+ private:
+  [[nodiscard]] Cell cell(int threads) const { return {CellKind::load, plan_.block, 1, threads}; }
+  [[nodiscard]] bool settled() const;
+  void take(int threads);
+  void take_setup();
+  [[nodiscard]] BytesPerSecond copy(Random random) const;
+
+  Clock& clock_;
+  const MemoryPlan& plan_;
+  AlignedBuffer source_;
+  AlignedBuffer target_;
+  Random random_;
+  Seconds start_;
+  Samples samples_;
+};
+
+/// One thread's rate: whole blocks until the window is over.
+BytesPerSecond MemoryProbe::copy(Random random) const {
+  const auto size = static_cast<std::size_t>(plan_.block.value());
+  const std::size_t places = source_.size() / size;
+  const Seconds from = clock_.now();
+  Bytes moved{};
+  Seconds now = from;
+  while (now - from < plan_.window) {
+    std::memcpy(target_.data() + random.below(places) * size, source_.data() + random.below(places) * size,
+                size);
+    moved += plan_.block;
+    now = clock_.now();
+  }
+  return moved / (now - from);
+}
+
+void MemoryProbe::take(int threads) {
+  std::vector<BytesPerSecond> rates(static_cast<std::size_t>(threads));
+  std::barrier together(threads);
+  {
+    std::vector<std::jthread> workers;
+    for (int i = 0; i < threads; ++i) {
+      const Random own(random_.next());
+      workers.emplace_back([&, i, own] {
+        together.arrive_and_wait();
+        rates[static_cast<std::size_t>(i)] = copy(own);
+      });
+    }
+  }
+  BytesPerSecond all{};
+  for (const BytesPerSecond rate : rates) all += rate;
+  samples_.add({cell(threads), clock_.now() - start_, all.value(), {}});
+}
+
+void MemoryProbe::take_setup() {
+  const std::size_t places = source_.size() / kFirstBytes;
+  const auto from = random_.below(places) * kFirstBytes;
+  const auto to = random_.below(places) * kFirstBytes;
+  const Seconds before = clock_.now();
+  std::memcpy(target_.data() + to, source_.data() + from, kFirstBytes);
+  const Seconds took = clock_.now() - before;
+  samples_.add({{CellKind::setup, Bytes(kFirstBytes), 1, 1}, clock_.now() - start_, took.value(), {}});
+}
+
+bool MemoryProbe::settled() const {
+  return std::all_of(plan_.threads.begin(), plan_.threads.end(), [&](int threads) {
+    const auto values = samples_.values(cell(threads));
+    return static_cast<int>(values.size()) >= plan_.settle_least &&
+           relative_half_width(median(values), median_interval(values, plan_.seed)) <= plan_.target;
+  });
+}
+
+Result<Samples> MemoryProbe::run(const ProgressHook& progress, const std::atomic<bool>& stop) {
+  std::vector<int> order = plan_.threads;
+  for (int round = 0; round < plan_.settle_most && !settled(); ++round) {
+    if (round >= plan_.settle_least && clock_.now() - start_ > plan_.time_limit) break;
+    progress(static_cast<double>(round) / plan_.settle_most, "copying memory");
+    for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
+    for (const int threads : order) {
+      if (stop.load(std::memory_order_relaxed))
+        return make_error(ErrorKind::interrupted, "calibrate", "", "stopped on request");
+      take(threads);
+    }
+    for (int i = 0; i < kSetupsPerRound; ++i) take_setup();
+  }
+  return std::move(samples_);
+}
+
+}  // namespace
+
+MemoryPlan memory_plan(const MachineFacts& facts, bool full, std::uint64_t seed) {
+  MemoryPlan plan;
+  plan.region = std::clamp(facts.memory_available / 16, 16_MiB, full ? 1_GiB : 256_MiB);
+  plan.block = 2_MiB;
+  plan.threads = {1, 2, 4};  // more than there are cores still says how loads share them
+  for (int n = 8; n <= std::min(facts.cores, 32); n *= 2) plan.threads.push_back(n);
+  plan.settle_most = full ? 60 : 30;
+  plan.time_limit = full ? 20_s : 4_s;
+  plan.seed = seed;
+  return plan;
+}
+
+Result<StorageReport> probe_memory(Clock& clock, const MemoryPlan& plan, const ProgressHook& progress,
+                                   const std::atomic<bool>& stop) {
+  auto source = AlignedBuffer::allocate(static_cast<std::size_t>(plan.region.value()));
+  if (source.has_error()) return source.error();
+  auto target = AlignedBuffer::allocate(static_cast<std::size_t>(plan.region.value()));
+  if (target.has_error()) return target.error();
+  auto samples = MemoryProbe(clock, plan, std::move(*source), std::move(*target)).run(progress, stop);
+  if (samples.has_error()) return samples.error();
+  StorageReport report;
+  report.samples = std::move(*samples);
+  report.tier = fit_memory(report.samples, plan.block, plan.target, plan.seed);
+  return report;
+}
+
+}  // namespace fulcrum::calibrate
