@@ -37,6 +37,7 @@ class CellTaker {
   [[nodiscard]] const Samples& samples() const { return seen_.samples; }
   [[nodiscard]] Bytes filled() const { return runner_.filled(); }
   [[nodiscard]] int most_in_flight(Bytes io_size) const { return runner_.most_in_flight(io_size); }
+  [[nodiscard]] bool direct() const { return seen_.mode.direct; }
   [[nodiscard]] Seconds elapsed() const { return clock_->now() - start_; }
   [[nodiscard]] Observations finish() &&;
 

@@ -138,9 +138,7 @@ TierProfile fit_tier(const Observations& seen, const ProbePlan& plan) {
   note_after(samples, tier, judgement);
   check_data(seen.wrong_sectors, judgement);
   check_medium(seen.proof, seen.mode, judgement);
-  if (seen.mode.direct) {
-    check_again(samples.values(CellKind::first_read), samples.values(CellKind::again), plan.seed, judgement);
-  }
+  check_again(samples.values(CellKind::first_read), samples.values(CellKind::again), plan.seed, judgement);
   check_processor(busiest(samples), judgement);
   check_drift(samples.values(CellKind::reference), plan.seed, judgement);
   if (seen.budget_spent) judgement.note("some writes were left out to stay inside the budget");

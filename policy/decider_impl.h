@@ -44,6 +44,7 @@ class Decider::Impl {
   struct TierState {
     WriteBudget budget;
     Bytes leaving{};  ///< bytes that demotions in flight will free
+    Bytes offered{};  ///< largest recent offer: it fades with every further one
     Bytes read{};
     Bytes written{};
     std::uint64_t refused = 0;  ///< blocks
@@ -83,9 +84,10 @@ class Decider::Impl {
   std::uint32_t admit_node(NodeId node, TierId tier, std::uint32_t most);
   void write(NodeId last, std::uint32_t blocks, TierId tier);
   void write_down(TierId tier);
-  bool leave(NodeId node, TierId tier);
+  bool leave(NodeId node, TierId tier, Bytes lacking);
   bool demote(NodeId node, TierId from, TierId to);
   void tidy(std::span<const BlockKey> blocks);
+  void note_offer(TierId tier, std::uint32_t blocks);
   [[nodiscard]] Bytes reserve(TierId tier) const;
   [[nodiscard]] bool orphan(NodeId node) const;
 

@@ -6,8 +6,11 @@
 namespace fulcrum {
 namespace {
 
-// Share of a tier that is kept free by writing down, so that new blocks find room without a wait.
-constexpr std::int64_t kReserveShare = 16;
+// Writing down keeps room for the largest recent offer, within these shares of the tier: what has to leave at
+// once, to make room, cannot be copied down any more.
+constexpr std::int64_t kReserveLeast = 16;
+constexpr std::int64_t kReserveMost = 2;
+constexpr std::int64_t kOfferFade = 32;
 // Nodes that writing down looks at and leaves alone before it gives up until the next event.
 constexpr std::size_t kLooks = 16;
 
@@ -19,7 +22,14 @@ bool Decider::Impl::orphan(NodeId node) const {
 }
 
 Bytes Decider::Impl::reserve(TierId tier) const {
-  return std::max(residency_.tier(tier).capacity / kReserveShare, costs_.block_bytes());
+  const Bytes capacity = residency_.tier(tier).capacity;
+  const Bytes share = std::clamp(state(tier).offered, capacity / kReserveLeast, capacity / kReserveMost);
+  return std::max(share, costs_.block_bytes());
+}
+
+void Decider::Impl::note_offer(TierId tier, std::uint32_t blocks) {
+  Bytes& offered = state(tier).offered;
+  offered = std::max(offered - offered / kOfferFade, bytes(blocks));
 }
 
 // Offers a computed chain to a tier, front to back, and stops where it does not fit: a back without its front
@@ -35,6 +45,7 @@ void Decider::Impl::admit(std::span<const BlockKey> blocks, TierId tier) {
     state(tier).refused += count - first;
     return;
   }
+  note_offer(tier, count - first);
   const NodeId above = absent == path_.begin() ? kNoNode : *(absent - 1);
   if (above != kNoNode) residency_.hold(above);
   NodeId last = kNoNode;
@@ -78,23 +89,26 @@ void Decider::Impl::write(NodeId last, std::uint32_t blocks, TierId tier) {
 void Decider::Impl::write_down(TierId tier) {
   EvictionOrder& leaving = residency_.order(tier);
   skipped_.clear();
-  const auto crowded = [&] {
+  const Bytes staged = tier == 0 ? staged_bytes_ : Bytes(0);
+  const auto lacking = [&] {  // bytes
     const Residency::Tier& own = residency_.tier(tier);
-    return own.used - state(tier).leaving + reserve(tier) > own.capacity;
+    return own.used - state(tier).leaving - staged + reserve(tier) - own.capacity;
   };
-  while (crowded() && !leaving.empty() && skipped_.size() < kLooks) {
+  while (lacking() > Bytes(0) && !leaving.empty() && skipped_.size() < kLooks) {
     const NodeId id = leaving.least();
-    if (leave(id, tier)) continue;
+    if (leave(id, tier, lacking())) continue;
     leaving.remove(id);
     skipped_.push_back(id);
   }
   for (const NodeId id : skipped_) residency_.refresh(id);
 }
 
-// Sends an idle leaf of a tier down, or drops it where a lower tier has it anyway.
-bool Decider::Impl::leave(NodeId node, TierId tier) {
+// Sends an idle leaf of a tier down, or drops what is lacking of it where a lower tier has it anyway.
+bool Decider::Impl::leave(NodeId node, TierId tier, Bytes lacking) {
   if ((index_[node].resident >> (tier + 1)) != 0) {
-    residency_.drop(node, tier);
+    const std::int64_t blocks = (lacking.value() - 1) / costs_.block_bytes().value() + 1;
+    const std::int64_t back = std::min<std::int64_t>(blocks, index_[node].count());
+    residency_.drop(residency_.cut_back(node, static_cast<std::uint32_t>(back)), tier);
     return true;
   }
   const std::uint32_t reach = std::max(index_[node].reach, index_[node].end());
@@ -109,6 +123,7 @@ bool Decider::Impl::demote(NodeId node, TierId from, TierId to) {
   const auto most = static_cast<std::uint32_t>(reserve(from).value() / costs_.block_bytes().value());
   const std::uint32_t fits = admit_node(node, to, std::min(most, index_[node].count()));
   if (fits == 0) return false;
+  note_offer(to, fits);
   const NodeId back = residency_.cut_back(node, fits);
   Flight flight;
   flight.kind = OrderKind::demote;

@@ -7,6 +7,8 @@
 namespace fulcrum {
 namespace {
 
+// Share of a load that counts as left until its outcome is known.
+constexpr double kLeastLeft = 1.0 / 16;
 // More flows than this are treated as one sum: sharing among so many is a matter of bytes, not of order.
 constexpr std::size_t kFlowsSorted = 32;
 
@@ -28,11 +30,10 @@ void Traffic::advance(Seconds now) {
   if (passed <= 0) return;
   for (TierId tier = 0; tier < costs_->tiers(); ++tier) {
     std::vector<Flow>& flows = lane(tier).flows;
-    const auto moving = static_cast<std::size_t>(
-        std::count_if(flows.begin(), flows.end(), [](const Flow& flow) { return flow.left > 0; }));
-    if (moving == 0) continue;
-    const double each = passed * rate_of(costs_->typical(tier), moving) / static_cast<double>(moving);
-    for (Flow& flow : flows) flow.left = std::max(0.0, flow.left - each);
+    if (flows.empty()) continue;
+    const double each =
+        passed * rate_of(costs_->typical(tier), flows.size()) / static_cast<double>(flows.size());
+    for (Flow& flow : flows) flow.left = std::max(flow.least, flow.left - each);
   }
 }
 
@@ -47,7 +48,7 @@ std::optional<OrderId> Traffic::start_next(TierId tier) {
   const auto next = std::min_element(own.queue.begin(), own.queue.end(),
                                      [](const Queued& a, const Queued& b) { return a.before(b); });
   const OrderId order = next->order;
-  own.flows.push_back({order, next->bytes});
+  own.flows.push_back({order, next->bytes, next->bytes * kLeastLeft});
   own.queue.erase(next);
   return order;
 }

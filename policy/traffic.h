@@ -47,7 +47,8 @@ class Traffic {
  private:
   struct Flow {
     OrderId order = 0;
-    double left = 0;  ///< bytes
+    double left = 0;   ///< bytes
+    double least = 0;  ///< a load that is overdue is not believed to be done
   };
   struct Queued {
     OrderId order = 0;

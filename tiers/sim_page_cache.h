@@ -11,7 +11,7 @@ namespace fulcrum {
 
 class SimPageCache {
  public:
-  /// Holds up to `capacity` bytes of a device of `device_size` bytes, in chunks of 64 KiB.
+  /// Holds up to `capacity` bytes of a device of `device_size` bytes, in pages of 16 KiB.
   SimPageCache(Bytes capacity, Bytes device_size) : capacity_(capacity), device_size_(device_size) {}
 
   /// All of [offset, offset + size) is there.
@@ -24,7 +24,7 @@ class SimPageCache {
  private:
   Bytes capacity_;
   Bytes device_size_;
-  std::list<std::int64_t> recent_;  ///< chunk numbers, newest first
+  std::list<std::int64_t> recent_;  ///< page numbers, newest first
   std::unordered_map<std::int64_t, std::list<std::int64_t>::iterator> place_;
 };
 

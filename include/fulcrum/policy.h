@@ -56,7 +56,8 @@ struct PolicyConfig {
   /// Contradictions between policy and profile, e.g. a tier that the profile lacks, or a write path from
   /// the GPU straight to an HDD. Kinds: mismatch.
   [[nodiscard]] Result<void> check_against(const MachineProfile& profile) const;
-  /// What the measured machine has no room for, one sentence each. No obstacle to a simulation, but to running.
+  /// What the measured machine has no room for, one sentence each. No obstacle to a simulation, but to
+  /// running.
   [[nodiscard]] std::vector<std::string> too_large_for(const MachineProfile& profile) const;
   /// The effective policy as YAML, each value with its origin ("default" or file:line) as a comment.
   [[nodiscard]] std::string to_yaml() const;

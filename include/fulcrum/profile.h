@@ -62,7 +62,7 @@ struct TierProfile {
   Medium medium = Medium::flash;
   DeviceIdentity device;
   IoMode io;
-  Bytes space{};                          ///< size of its filesystem, or of memory for dram; 0: not known
+  Bytes space{};    ///< size of its filesystem, or of memory for dram; 0: not known
   Bytes io_size{};  ///< I/O size and depth that the numbers below were taken at
   int depth = 1;
   Measured<Seconds> setup;        ///< l: time to the first byte of a load
@@ -116,7 +116,7 @@ struct MachineProfile {
   Provenance provenance;
   std::vector<TierProfile> tiers;  ///< fastest first
   std::optional<PrefillProfile> prefill;
-  std::vector<std::string> findings;         ///< about the whole, e.g. that it was edited by hand
+  std::vector<std::string> findings;  ///< about the whole, e.g. that it was edited by hand
 
   /// The tier of that name, or null pointer.
   [[nodiscard]] const TierProfile* tier(std::string_view name) const;

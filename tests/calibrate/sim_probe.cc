@@ -20,6 +20,7 @@ SimTruth plain_truth(std::uint64_t seed) {
   truth.k = 0.01;
   truth.write = 80_MBps;
   truth.sync = 500_us;
+  truth.cache_rate = 400_MBps;
   return truth;
 }
 

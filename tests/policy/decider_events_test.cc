@@ -12,7 +12,7 @@ struct OnDrive {
   explicit OnDrive(std::size_t blocks = 90) : keys(chain(1, blocks)), own(decider(config())), host(own) {
     own.on_computed(keys, 1_s);
     host.finish_all(1_s);
-    for (int i = 0; own.resident_blocks(keys, 0) > 0 && i < 200; ++i) {
+    for (int i = 0; i < 12; ++i) {
       own.on_computed(chain(1000 + static_cast<std::uint32_t>(i), 60), Seconds(1000.0 + 60.0 * i));
       host.finish_all(Seconds(1000.0 + 60.0 * i));
     }
