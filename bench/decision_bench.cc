@@ -45,18 +45,19 @@ MachineProfile machine() {
 
 class Bench {
  public:
-  /// A chain of `blocks`, offered turn by turn, which other sessions leave at `branches` places.
-  Bench(std::size_t blocks, std::size_t branches) : decider_(make()) {
+  /// A chain of `blocks`, offered turn by turn, which other sessions leave at `branches` places. Its front
+  /// half is in host memory, all of it on the drive.
+  Bench(std::size_t blocks, std::size_t branches) : decider_(make(blocks / 2)) {
+    for (int session = 0; session < 500; ++session) {
+      std::vector<BlockKey> other;
+      extend(other, 10'000 + session, 200);
+      offer(other);
+    }
     for (std::size_t turn = 1; turn <= branches; ++turn) {
       grow(blocks * turn / branches);
       if (turn == branches) break;
       std::vector<BlockKey> other = chain_;
       extend(other, static_cast<std::int32_t>(turn), 40);
-      offer(other);
-    }
-    for (int session = 0; session < 500; ++session) {
-      std::vector<BlockKey> other;
-      extend(other, 10'000 + session, 200);
       offer(other);
     }
     request_.prompt = Tokens(static_cast<std::int64_t>(chain_.size()) * kBlockTokens + 200);
@@ -71,15 +72,16 @@ class Bench {
   }
 
  private:
-  static Decider make() {
+  /// Host memory holds so many blocks, the drive all.
+  static Decider make(std::size_t in_dram) {
     PolicyConfig policy;
-    policy.strategy = Strategy::load_always;  // writes through: the chain lies in both tiers
+    policy.strategy = Strategy::load_always;  // writes through: the drive has what memory has not
     policy.block_tokens = Tokens(kBlockTokens);
     policy.preload = false;
     for (const char* name : {"dram", "nvme"}) {
       TierPolicy tier;
       tier.name = tier.profile = name;
-      tier.capacity = 1_GiB * (policy.tiers.empty() ? 64 : 4096);
+      tier.capacity = policy.tiers.empty() ? 2_MiB * static_cast<std::int64_t>(in_dram) : 4096_GiB;
       policy.tiers.push_back(tier);
     }
     auto decider = Decider::create(policy, machine());
@@ -128,6 +130,7 @@ void decide(benchmark::State& state) {
   std::sort(times.begin(), times.end());
   state.counters["p50_us"] = times[times.size() / 2];
   state.counters["p99_us"] = times[times.size() * 99 / 100];
+  state.counters["blocks_found"] = static_cast<double>(bench.decide().load_end.value() / kBlockTokens);
   state.counters["bytes_per_block"] = bench.bytes_per_block();
 }
 BENCHMARK(decide)

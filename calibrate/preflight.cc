@@ -93,6 +93,11 @@ Result<Preflight> preflight(const std::string& path, bool turning, const Machine
     seen->findings.push_back({Severity::warn, "this path is memory (" + seen->device.filesystem +
                                                   "), not a drive: the dram tier describes memory"});
   }
+  if (!seen->device.device.empty() && !(*device)->rotational().has_value()) {
+    seen->findings.push_back({Severity::ok,
+                              "the drive is virtual: what its host keeps in memory cannot be seen "
+                              "from here"});
+  }
   if (const std::string& why = (*device)->fallback_reason(); !why.empty())
     seen->findings.push_back({Severity::warn, why});
   const std::string& scheduler = seen->device.scheduler;

@@ -105,7 +105,7 @@ void print_head(const BreakEvenReport& report, const BreakEvenQuestion& question
   std::cout << report.model << " on " << report.gpu << ": " << number(report.kappa.value() / 1024)
             << " KiB of KV a token; "
             << "computing one costs " << number(report.alpha * 1e6) << " us, and "
-            << number(report.beta * 1e9 * 1000) << " us more for every 1,000 tokens in front of it";
+            << number(report.beta * 1e6 * 1000) << " us more for every 1,000 tokens in front of it";
   if (report.prefill != Verdict::good) std::cout << " (" << to_string(report.prefill) << ")";
   std::cout << ".\n";
   if (report.loads > 1) std::cout << report.loads << " loads at once on each tier.\n";

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/example_profile.h"
 #include "cli/output.h"
+#include "cli/replay_options.h"
 #include "cli/replay_output.h"
 #include "policy/decision_log.h"
 #include "replay/comparison.h"
@@ -26,28 +27,6 @@ namespace {
 using replay::Router;
 
 constexpr std::array kRouters = {Router::round_robin, Router::least_loaded, Router::session};
-
-struct ReplayOptions {
-  std::string trace;
-  std::string scenario;
-  std::string profile;
-  std::string policy;
-  std::vector<std::string> compare = {"none", "load_always", "threshold", "break_even"};
-  int replicas = 4;
-  std::string router = "round_robin";
-  bool private_caches = false;
-  std::int64_t gpu_cache = std::int64_t{1} << 19;
-  std::size_t requests = 0;
-  double speed = 1;
-  double decode_share = 0;
-  std::vector<std::string> slow;
-  bool exact = false;
-  bool skip_bad = false;
-  std::uint64_t seed = 1;
-  std::string json;
-  std::string decisions;
-  std::string svg;
-};
 
 /// All that a replay needs, read and checked.
 struct Inputs {
@@ -208,55 +187,13 @@ int run_trace(const ReplayOptions& options) {
   return kOk;
 }
 
-void add_options(CLI::App& command, ReplayOptions& options) {
-  command.add_option("--trace", options.trace,
-                     "Trace: Mooncake JSONL, Claude Code sessions or CSV; plain or zstd");
-  command.add_option("--scenario", options.scenario,
-                     "Scenario file: prints published beside simulated figures");
-  command.add_option("--profile", options.profile,
-                     "Machine profile from 'fulcrum calibrate'; default: an example");
-  command.add_option("--policy", options.policy,
-                     "Policy file; default: all tiers of the profile, usual capacities");
-  command.add_option("--compare", options.compare, "Strategies: none, load_always, threshold, break_even")
-      ->delimiter(',')
-      ->capture_default_str();
-  command.add_option("--replicas", options.replicas, "Serving engines")
-      ->check(CLI::Range(1, 255))
-      ->capture_default_str();
-  command.add_option("--router", options.router, "Which engine a request goes to")
-      ->check(CLI::IsMember({"round_robin", "least_loaded", "session"}))
-      ->capture_default_str();
-  command.add_flag("--private", options.private_caches,
-                   "A cache for each engine, capacity divided; default: shared");
-  command.add_option("--gpu-cache", options.gpu_cache, "Tokens of prefix cache on each GPU")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--requests", options.requests, "Only the first so many requests");
-  command.add_option("--speed", options.speed, "Arrivals come so many times faster")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--decode-share", options.decode_share, "Share of GPU time that decoding takes")
-      ->check(CLI::Range(0.0, 0.99))
-      ->capture_default_str();
-  command.add_option("--device-speed", options.slow, "tier=factor: the device is not as fast as its profile")
-      ->delimiter(',');
-  command.add_flag("--exact", options.exact,
-                   "Devices and GPU without noise; default: as wide as the profile's intervals");
-  command.add_flag("--skip-bad", options.skip_bad, "Count broken trace lines instead of stopping");
-  command.add_option("--seed", options.seed, "Seed of the noise")->capture_default_str();
-  command.add_option("--json", options.json, "Write the report here ('-': standard output)");
-  command.add_option("--decisions", options.decisions,
-                     "Write break_even's decisions here, one a line, for 'explain'");
-  command.add_option("--svg", options.svg, "Write a chart of the TTFT distributions here");
-}
-
 }  // namespace
 
 void add_replay(CLI::App& program, Action& action) {
   auto options = std::make_shared<ReplayOptions>();
   CLI::App* command = program.add_subcommand(
       "replay", "Replay recorded traffic on simulated devices: what is each policy worth?");
-  add_options(*command, *options);
+  add_replay_options(*command, *options);
   command->get_option("--scenario")->excludes(command->get_option("--trace"));
   command->callback([options, &action] {
     if (options->trace.empty() && options->scenario.empty()) {

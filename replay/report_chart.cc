@@ -24,9 +24,11 @@ ChartAxis seconds_over(std::span<const PolicyReport> policies) {
   ChartAxis axis;
   axis.title = "time to first token";
   axis.logarithmic = true;
-  axis.low = std::pow(10, std::floor(std::log10(std::max(least, kLeast))));
-  axis.high = std::max(axis.low * 10, std::pow(10, std::ceil(std::log10(most))));
-  for (double mark = axis.low; mark <= axis.high * 1.001; mark *= 10) axis.marks.push_back(mark);
+  const int first = static_cast<int>(std::floor(std::log10(std::max(least, kLeast))));
+  const int last = std::max(first + 1, static_cast<int>(std::ceil(std::log10(most))));
+  for (int decade = first; decade <= last; ++decade) axis.marks.push_back(std::pow(10.0, decade));
+  axis.low = axis.marks.front();
+  axis.high = axis.marks.back();
   axis.label = [](double seconds) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%g s", seconds);

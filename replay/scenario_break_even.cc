@@ -112,6 +112,7 @@ Result<void> add_tier(const ScenarioFile& file, std::size_t tier, ScenarioReport
 /// Documents are prefilled one by one, then all are asked for at once.
 Result<Distribution> burst(const ScenarioFile& file, const PolicyConfig& policy) {
   std::vector<DocumentRequest> asked;
+  asked.reserve(2 * static_cast<std::size_t>(file.break_even.burst));
   for (int d = 0; d < file.break_even.burst; ++d) asked.push_back({d, 0, kStep * d});
   for (int d = 0; d < file.break_even.burst; ++d) asked.push_back({d, 0, kStep * file.break_even.burst});
   const Trace trace = document_trace(asked, file.break_even.burst_prefix, file.block, file.block);

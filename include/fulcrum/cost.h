@@ -173,10 +173,10 @@ inline constexpr Tokens kNever{INT64_MAX};
 /// What is loaded, and how fast one load gets it.
 struct LoadTerms {
   BytesPerToken kappa{};
-  Bytes fixed{};                  ///< KV that does not grow: loaded once, whatever the length
+  Bytes fixed{};                    ///< KV that does not grow: loaded once, whatever the length
   Measured<Seconds> setup{};        ///< l
   Measured<BytesPerSecond> rate{};  ///< of one load, at the load on the device that is meant
-  Seconds lead{};                 ///< L
+  Seconds lead{};                   ///< L
 };
 
 /// P* with its 95 % interval: at the bootstrap draws of the prefill and at speeds sampled from the

@@ -86,6 +86,13 @@ TEST(BreakEvenBandwidth, IsWhereABlockCostsTheSameEitherWay) {
   }
 }
 
+TEST(BreakEvenBandwidth, IsOutOfReachWhereATokenCostsNothing) {
+  EXPECT_GE(break_even_bandwidth(BytesPerToken(131072), 0, 1e-9, Tokens(0)).value(), 1e18);
+  PrefillCost cost;
+  cost.law.theta = {1e-3, 0, 0, 1e-9, 0, 0};
+  EXPECT_GE(bandwidth_needed(cost, BytesPerToken(131072), Tokens(0)).value.value(), 1e18);
+}
+
 TEST(BreakEven, HoldsTheTruthAtTheClaimedRate) {
   const PrefillLaw truth = test::planted_law();
   const BytesPerToken kappa(131072);

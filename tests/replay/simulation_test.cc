@@ -174,25 +174,39 @@ TEST(Simulation, TheGateHoldsAndItsAbsenceShows) {
   EXPECT_EQ(run(trace, machine, policy, options).tiers[0].most_reads_at_once, 2);
 }
 
-TEST(Simulation, PreloadWhileQueuedShortensTheWaitForLoads) {
+/// A document that has moved down to flash is asked for while a long prompt holds the GPU.
+Trace asked_behind_a_long_prompt() {
+  Trace trace;
+  trace.name = "queued";
+  trace.block_tokens = kBlock;
+  for (std::uint64_t document = 1; document <= 2; ++document) {
+    for (std::uint32_t i = 0; i < 40; ++i) trace.keys.push_back(BlockKey{document, i});
+  }
+  const Tokens document = kBlock * 40 + Tokens(100);
+  const auto add = [&](double arrival, Tokens prompt, std::uint64_t first, std::uint32_t count) {
+    trace.requests.push_back(
+        {.arrival = Seconds(arrival), .prompt = prompt, .first_key = first, .key_count = count});
+  };
+  add(0, document, 0, 40);
+  add(100, document, 40, 40);
+  add(200, Tokens(60'000), 0, 0);
+  add(200.1, document, 0, 40);
+  return trace;
+}
+
+TEST(Simulation, PreloadWhileQueuedShortensTheWaitForALoad) {
   const MachineProfile machine = make_machine(
       {make_tier("dram", Medium::dram, 100_us, 40_GBps), make_tier("flash", Medium::flash, 2_ms, 8_GBps)});
-  const Trace trace = make_chat({.requests = 500, .conversations = 120, .rate = 2});
   SimulationOptions options;
   options.gpu_cache = Tokens(0);
-  PolicyConfig policy = make_policy(machine, Strategy::break_even, kBlock, {24_GiB, 2000_GiB});
-  policy.preload_staging = 16_GiB;
-  const auto exposed = [&] {
-    double sum = 0;
-    for (const RequestRecord& record : run(trace, machine, policy, options).requests) {
-      sum += record.exposed.value();
-    }
-    return sum;
+  PolicyConfig policy = make_policy(machine, Strategy::break_even, kBlock, {3_GiB, 100_GiB});
+  const auto last = [&](bool preload) {
+    policy.preload = preload;
+    return run(asked_behind_a_long_prompt(), machine, policy, options).requests.back();
   };
-  policy.preload = true;
-  const double ahead = exposed();
-  policy.preload = false;
-  EXPECT_LT(ahead, 0.8 * exposed());
+  EXPECT_EQ(last(true).loaded, kBlock * 40);
+  EXPECT_EQ(last(false).loaded, kBlock * 40);
+  EXPECT_LT(last(true).exposed, last(false).exposed * 0.4);
 }
 
 TEST(Simulation, TheStopLossBoundsTheHarmOfADeviceThatIsTenTimesSlowerThanItsProfile) {

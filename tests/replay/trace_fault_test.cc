@@ -164,7 +164,8 @@ TEST(TraceFaults, FlippedBytesOfAPackedFileNeverCrash) {
   int refused = 0;
   for (int round = 0; round < 300; ++round) {
     std::string bytes = whole;
-    bytes[4 + random.below(bytes.size() - 4)] ^= static_cast<char>(1 + random.below(255));
+    char& byte = bytes[4 + random.below(bytes.size() - 4)];
+    byte = static_cast<char>(byte ^ static_cast<char>(1 + random.below(255)));
     if (read_trace(write("flip.zst", bytes), {}).has_error()) ++refused;
   }
   EXPECT_GT(refused, 200) << "seed 11";

@@ -1,0 +1,49 @@
+#include "cli/replay_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace fulcrum::cli {
+
+void add_replay_options(CLI::App& command, ReplayOptions& options) {
+  command.add_option("--trace", options.trace,
+                     "Trace: Mooncake JSONL, Claude Code sessions or CSV; plain or zstd");
+  command.add_option("--scenario", options.scenario,
+                     "Scenario file: prints published beside simulated figures");
+  command.add_option("--profile", options.profile,
+                     "Machine profile from 'fulcrum calibrate'; default: an example");
+  command.add_option("--policy", options.policy,
+                     "Policy file; default: all tiers of the profile, usual capacities");
+  command.add_option("--compare", options.compare, "Strategies: none, load_always, threshold, break_even")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--replicas", options.replicas, "Serving engines")
+      ->check(CLI::Range(1, 255))
+      ->capture_default_str();
+  command.add_option("--router", options.router, "Which engine a request goes to")
+      ->check(CLI::IsMember({"round_robin", "least_loaded", "session"}))
+      ->capture_default_str();
+  command.add_flag("--private", options.private_caches,
+                   "A cache for each engine, capacity divided; default: shared");
+  command.add_option("--gpu-cache", options.gpu_cache, "Tokens of prefix cache on each GPU")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--requests", options.requests, "Only the first so many requests");
+  command.add_option("--speed", options.speed, "Arrivals come so many times faster")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--decode-share", options.decode_share, "Share of GPU time that decoding takes")
+      ->check(CLI::Range(0.0, 0.99))
+      ->capture_default_str();
+  command.add_option("--device-speed", options.slow, "tier=factor: the device is not as fast as its profile")
+      ->delimiter(',');
+  command.add_flag("--exact", options.exact,
+                   "Devices and GPU without noise; default: as wide as the profile's intervals");
+  command.add_flag("--skip-bad", options.skip_bad, "Count broken trace lines instead of stopping");
+  command.add_option("--seed", options.seed, "Seed of the noise")->capture_default_str();
+  command.add_option("--json", options.json, "Write the report here ('-': standard output)");
+  command.add_option("--decisions", options.decisions,
+                     "Write break_even's decisions here, one a line, for 'explain'");
+  command.add_option("--svg", options.svg, "Write a chart of the TTFT distributions here");
+}
+
+}  // namespace fulcrum::cli
