@@ -12,7 +12,7 @@ mkdir -p "$out" scratch
 cmake --preset release -DFULCRUM_BUILD_TESTS=OFF "$@" >"$out/configure.log"
 cmake --build --preset release >"$out/build.log"
 bin=build/release
-"$bin/bench/io_overhead" --dir scratch --json "$out/io_overhead.json" | tee "$out/io_overhead.txt"
+"$bin/bench/io_overhead" --path scratch --json "$out/io_overhead.json" | tee "$out/io_overhead.txt"
 "$bin/bench/decision_bench" --benchmark_out="$out/decision.json" --benchmark_out_format=json | tee "$out/decision.txt"
 "$bin/bench/replay_bench" --benchmark_out="$out/replay_speed.json" --benchmark_out_format=json | tee "$out/replay_speed.txt"
 "$bin/bench/outside_fit" | tee "$out/outside_fit.txt"
