@@ -27,14 +27,14 @@ Result<LoadRunner> LoadRunner::create(Device& device, Clock& clock, Payload payl
   auto memory = AlignedBuffer::allocate(static_cast<std::size_t>(arena.value()));
   if (memory.has_error()) return memory.error();
   payload.fill(memory->span());
-  return LoadRunner(device, clock, std::move(payload), std::move(*memory), std::move(cpu), stop, seed);
+  return LoadRunner(device, clock, payload, std::move(*memory), std::move(cpu), stop, seed);
 }
 
 LoadRunner::LoadRunner(Device& device, Clock& clock, Payload payload, AlignedBuffer arena, CpuMeter cpu,
                        const std::atomic<bool>& stop, std::uint64_t seed)
     : device_(&device),
       clock_(&clock),
-      payload_(std::move(payload)),
+      payload_(payload),
       arena_(std::move(arena)),
       cpu_(std::move(cpu)),
       stop_(&stop),

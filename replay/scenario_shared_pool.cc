@@ -35,7 +35,7 @@ Trace two_phases(const ScenarioFile& file, int count) {
   const Seconds step =
       2.0 * (prefill.cost.time(pool.document, Tokens(0)) + bytes / file.machine.tiers[0].write.value);
   std::vector<DocumentRequest> asked;
-  asked.reserve(static_cast<std::size_t>(pool.documents + count));
+  asked.reserve(static_cast<std::size_t>(pool.documents) + static_cast<std::size_t>(count));
   for (int d = 0; d < pool.documents; ++d) asked.push_back({d, d, step * d});
   for (int d = 0; d < count; ++d) asked.push_back({d, d + 1, step * pool.documents});
   return document_trace(asked, pool.document, Tokens(0), file.block);

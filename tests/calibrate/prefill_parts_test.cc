@@ -79,7 +79,7 @@ TEST(HttpUrl, RefusesEverythingElse) {
 }
 
 /// Timings of one shape, as given, in milliseconds.
-ShapeTimings shape(int fresh, int cached, std::vector<double> milliseconds, bool reported = true) {
+ShapeTimings shape(int fresh, int cached, const std::vector<double>& milliseconds, bool reported = true) {
   ShapeTimings result{{Tokens(fresh), Tokens(cached)}, {}, reported};
   for (const double ms : milliseconds) {
     result.timings.push_back({Tokens(fresh), Tokens(cached), Seconds(ms * 1e-3)});

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <list>
 #include <map>
-#include <ranges>
 
 #include "replay/trace.h"
 
@@ -56,7 +55,7 @@ double lru_hit_ratio(const Trace& trace, std::int64_t capacity_tokens) {
     const auto known = std::ranges::find_if_not(keys, [&](const BlockKey& key) { return lru.holds(key); });
     hit += std::min(request.prompt, trace.block_tokens * (known - keys.begin()));
     all += request.prompt;
-    for (const BlockKey& key : keys | std::views::reverse) lru.use(key);
+    std::for_each(keys.rbegin(), keys.rend(), [&](const BlockKey& key) { lru.use(key); });
   }
   return hit / all;
 }
