@@ -72,9 +72,12 @@ class Painter {
   }
 
   void note(const ChartNote& note) {
-    out_ << "<circle r='4' fill='#1d252c' cx='" << x(note.x) << "' cy='" << y(note.y) << "'/>\n";
-    text(share(chart_.x, note.x) > 0.7 ? "end" : "start",
-         x(note.x) + (share(chart_.x, note.x) > 0.7 ? -8 : 8), y(note.y) + 16, note.text);
+    const bool to_the_left = share(chart_.x, note.x) > 0.6;
+    out_ << "<circle r='4' fill='#1d252c' cx='" << x(note.x) << "' cy='" << y(note.y) << "'/>\n"
+         << "<g font-weight='bold' paint-order='stroke' stroke='#fff' stroke-width='4'>";  // readable across
+                                                                                           // curves
+    text(to_the_left ? "end" : "start", x(note.x) + (to_the_left ? -10 : 10), y(note.y) + 20, note.text);
+    out_ << "</g>\n";
   }
 
  private:

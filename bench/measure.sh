@@ -16,7 +16,7 @@ bin=build/release
 "$bin/bench/decision_bench" --benchmark_out="$out/decision.json" --benchmark_out_format=json | tee "$out/decision.txt"
 "$bin/bench/replay_bench" --benchmark_out="$out/replay_speed.json" --benchmark_out_format=json | tee "$out/replay_speed.txt"
 "$bin/bench/outside_fit" | tee "$out/outside_fit.txt"
-"$bin/cli/fulcrum" calibrate --path scratch --name nvme "${mode[@]}" --model configs/models/qwen3_8b.json \
+"$bin/cli/fulcrum" calibrate --path scratch --name nvme "${mode[@]}" --model configs/models/Qwen3-8B.json \
   --prefill-datasheet H200-SXM --out "$out/machine.yaml" 2>"$out/calibrate.log" | tee "$out/calibrate.txt"
 "$bin/cli/fulcrum" breakeven --profile "$out/machine.yaml" --json "$out/breakeven.json" | tee "$out/breakeven.txt"
 "$bin/cli/fulcrum" replay --profile "$out/machine.yaml" --policy configs/dram_nvme.yaml \

@@ -1,6 +1,7 @@
 #include "model/model_config.h"
 
 #include <array>
+#include <filesystem>
 
 #include "base/atomic_file.h"
 #include "base/errors.h"
@@ -39,6 +40,12 @@ constexpr std::int64_t kMost = std::int64_t{1} << 40;  // keeps products of size
 const Node& text_node(const Node& root) {
   const Node* text = root.find("text_config");
   return text != nullptr && text->kind == NodeKind::map ? *text : root;
+}
+
+// A config.json does not say what the model is called; the folder that it came in does, or the file.
+std::string name_from(const std::string& path) {
+  const std::filesystem::path file = std::filesystem::absolute(path);
+  return file.stem() == "config" ? file.parent_path().filename().string() : file.stem().string();
 }
 
 }  // namespace
@@ -107,7 +114,9 @@ Result<ModelShape> ModelShape::from_config(const std::string& json, const std::s
 Result<ModelShape> ModelShape::from_file(const std::string& path) {
   const Result<std::string> text = read_file(path);
   if (text.has_error()) return text.error();
-  return from_config(*text, path);
+  Result<ModelShape> shape = from_config(*text, path);
+  if (shape) shape->name = name_from(path);
+  return shape;
 }
 
 }  // namespace fulcrum

@@ -51,9 +51,9 @@ void Decider::Impl::stage(const Request& request, const Run& run, const Alternat
   if (part.count == 0 || traffic_.full(run.tier)) return;
   const NodeId above = part.first > 0 ? node_ending(request.blocks, part.first) : kNoNode;
   const double worth = residency_.worth(node_ending(request.blocks, part.first + part.count), 0);
-  if (above != kNoNode) residency_.hold(above);
+  if (above != kNoNode) residency_.hold(above, 0);
   part.count = residency_.make_room(0, part.count, worth);
-  if (above != kNoNode) residency_.release(above);
+  if (above != kNoNode) residency_.release(above, 0);
   if (part.count == 0) return;
   const double density = chosen.saved.value() / static_cast<double>(bytes(part.count).value());
   const OrderId order = begin_load(request, part, density, OrderKind::preload);

@@ -28,10 +28,11 @@ OrderId Decider::Impl::begin(Flight flight) {
   const std::vector<NodeId> nodes = nodes_of(flight);
   const bool read = flight.kind == OrderKind::load || flight.kind == OrderKind::preload;
   const bool writes = flight.target != kGpu;
+  const TierId source = flight.source;
   const TierId target = flight.target;
   const OrderId order = orders_.open(std::move(flight));
   for (const NodeId id : nodes) {
-    residency_.hold(id);
+    residency_.hold(id, source);
     if (read) index_[id].loading = order;
     const Node& node = index_[id];
     if (writes) residency_.change(id, node.resident, static_cast<TierMask>(node.pending | bit(target)));
@@ -124,11 +125,12 @@ void Decider::Impl::settle(const Flight& flight, OrderId order, NodeId id, Outco
     const auto resident = static_cast<TierMask>(arrived ? node.resident | target : node.resident);
     residency_.change(id, resident, static_cast<TierMask>(node.pending & ~target));
   }
-  residency_.release(id);
+  residency_.release(id, flight.source);
   // What a tier failed to read is not asked of it again.
   const Node& node = index_[id];
   const bool lost = kind == OutcomeKind::failed && !arrived && flight.source >= 0;
-  if (lost && node.busy == 0 && (node.resident & bit(flight.source)) != 0) residency_.drop(id, flight.source);
+  if (lost && !node.read_from(flight.source) && (node.resident & bit(flight.source)) != 0)
+    residency_.drop(id, flight.source);
 }
 
 // The copy below is there: the one above goes, unless it is being read or carries newer blocks by now.
@@ -136,7 +138,8 @@ void Decider::Impl::finish_demotion(const Flight& flight, NodeId id) {
   const Node& node = index_[id];
   const auto source = static_cast<std::size_t>(flight.source);
   const bool copied = (node.resident & bit(flight.target)) != 0 && (node.resident & bit(flight.source)) != 0;
-  if (copied && node.busy == 0 && node.children_in[source] == 0) residency_.drop(id, flight.source);
+  if (copied && !node.read_from(flight.source) && node.children_in[source] == 0)
+    residency_.drop(id, flight.source);
 }
 
 }  // namespace fulcrum

@@ -47,7 +47,7 @@ void Decider::Impl::admit(std::span<const BlockKey> blocks, TierId tier) {
   }
   note_offer(tier, count - first);
   const NodeId above = absent == path_.begin() ? kNoNode : *(absent - 1);
-  if (above != kNoNode) residency_.hold(above);
+  if (above != kNoNode) residency_.hold(above, tier);
   NodeId last = kNoNode;
   std::uint32_t admitted = 0;
   for (auto at = absent; at != path_.end() && !index_[*at].in(tier); ++at) {
@@ -60,16 +60,16 @@ void Decider::Impl::admit(std::span<const BlockKey> blocks, TierId tier) {
     if (fits < wanted) break;
   }
   if (admitted > 0) write(last, admitted, tier);
-  if (above != kNoNode) residency_.release(above);
+  if (above != kNoNode) residency_.release(above, tier);
   state(tier).refused += count - first - admitted;
 }
 
 // How many blocks of a node the tier takes now.
 std::uint32_t Decider::Impl::admit_node(NodeId node, TierId tier, std::uint32_t most) {
   const std::uint32_t affordable = state(tier).budget.affords(most, costs_.block_bytes());
-  residency_.hold(node);
+  residency_.hold(node, kGpu);
   const std::uint32_t fits = residency_.make_room(tier, affordable, residency_.worth(node, tier));
-  residency_.release(node);
+  residency_.release(node, kGpu);
   state(tier).budget.spend(bytes(fits));
   return fits;
 }

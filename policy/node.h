@@ -1,7 +1,8 @@
 // Node: a run of consecutive blocks of one chain that share everything but their keys.
 //
 // Invariants: `keys` is never empty (but for the root); `resident` and `pending` have no tier in common;
-// a node in use by an order in flight (`busy`) is neither evicted, joined nor forgotten.
+// a node in use by an order in flight (`busy`) is neither joined nor forgotten, and does not leave a tier
+// that it is read from.
 #pragma once
 
 #include <array>
@@ -42,13 +43,15 @@ struct Node {
   OrderId loading = 0;        ///< read in flight that brings these blocks; 0: none
   std::uint32_t uses = 1;     ///< times asked for, up to kUsesCounted
   std::uint16_t busy = 0;     ///< orders in flight that read or write these blocks
-  TierMask resident = 0;      ///< tiers that hold the blocks
-  TierMask pending = 0;       ///< tiers that they are being written to
+  std::array<std::uint8_t, kMaxTiers> readers{};         ///< of these, orders that read them from each tier
+  TierMask resident = 0;                                 ///< tiers that hold the blocks
+  TierMask pending = 0;                                  ///< tiers that they are being written to
   std::array<std::uint32_t, kMaxTiers> children_in{};    ///< children present in each tier
   std::array<std::uint32_t, kLanes> slots = no_slots();  ///< places in the eviction orders
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(keys.size()); }
   [[nodiscard]] std::uint32_t end() const { return start + count(); }
+  [[nodiscard]] bool read_from(TierId tier) const { return readers[static_cast<std::size_t>(tier)] != 0; }
   /// Tiers that hold the blocks or soon will.
   [[nodiscard]] TierMask present() const { return resident | pending; }
   [[nodiscard]] bool in(TierId tier) const { return (present() & bit(tier)) != 0; }

@@ -74,6 +74,7 @@ NodeId PrefixIndex::split(NodeId node, std::uint32_t at) {
   front.loading = back.loading;
   front.uses = back.uses;
   front.busy = back.busy;
+  front.readers = back.readers;
   front.resident = back.resident;
   front.pending = back.pending;
   for (TierId tier = 0; tier < kMaxTiers; ++tier) {

@@ -33,7 +33,7 @@ void Residency::refresh(NodeId id) {
   const Node& node = index_[id];
   for (TierId tier = 0; tier < tier_count_; ++tier) {
     const bool held = (node.resident & bit(tier)) != 0;
-    if (held && node.busy == 0 && node.children_in[static_cast<std::size_t>(tier)] == 0) {
+    if (held && !node.read_from(tier) && node.children_in[static_cast<std::size_t>(tier)] == 0) {
       order(tier).set(id, worth(id, tier));
     } else {
       order(tier).remove(id);
@@ -92,20 +92,24 @@ void Residency::change(NodeId id, TierMask resident, TierMask pending) {
   count_child(node.parent, before, after);
 }
 
-void Residency::hold(NodeId id) {
-  ++index_[id].busy;
+void Residency::hold(NodeId id, TierId source) {
+  Node& node = index_[id];
+  ++node.busy;
+  if (source >= 0) ++node.readers[static_cast<std::size_t>(source)];
   refresh(id);
 }
 
-void Residency::release(NodeId id) {
-  FULCRUM_CHECK(index_[id].busy > 0, "only what is held is released");
-  --index_[id].busy;
+void Residency::release(NodeId id, TierId source) {
+  Node& node = index_[id];
+  FULCRUM_CHECK(node.busy > 0, "only what is held is released");
+  --node.busy;
+  if (source >= 0) --node.readers[static_cast<std::size_t>(source)];
   refresh(id);
 }
 
 void Residency::drop(NodeId id, TierId tier) {
   const Node& node = index_[id];
-  FULCRUM_CHECK(node.busy == 0 && (node.resident & bit(tier)) != 0, "only idle resident blocks are dropped");
+  FULCRUM_CHECK(!node.read_from(tier) && (node.resident & bit(tier)) != 0, "what is read is not dropped");
   orders_.erase(tier, id, node.count());
   tiers_[static_cast<std::size_t>(tier)].evicted += node.count();
   change(id, static_cast<TierMask>(node.resident & ~bit(tier)), node.pending);

@@ -3,7 +3,7 @@
 // Invariants, whatever the events:
 //  - bytes present (resident or being written) of a tier never exceed its capacity;
 //  - whatever a tier holds, its parent is present in some tier: blocks that no request could use are dropped;
-//  - within a tier the back of a chain leaves before its front, and blocks in use do not leave.
+//  - within a tier the back of a chain leaves before its front, and blocks do not leave while they are read.
 #pragma once
 
 #include <array>
@@ -35,12 +35,12 @@ class Residency {
   void touch(std::span<const NodeId> path, Seconds now, bool asked, std::uint32_t reach);
   /// Sets what holds a node.
   void change(NodeId node, TierMask resident, TierMask pending);
-  /// An order in flight uses these blocks (or no longer does).
-  void hold(NodeId node);
-  void release(NodeId node);
+  /// An order in flight uses these blocks, and reads them from `source` where that is a tier; or no longer.
+  void hold(NodeId node, TierId source);
+  void release(NodeId node, TierId source);
   /// Puts a node where it belongs in the orders of eviction.
   void refresh(NodeId node);
-  /// Drops idle blocks of a tier, and whatever was of use only together with it.
+  /// Drops blocks of a tier that are not being read there, and whatever was of use only together with it.
   void drop(NodeId node, TierId tier);
   /// Drops what cannot be used because its parent is nowhere.
   void drop_orphans(NodeId parent);

@@ -32,7 +32,7 @@ fulcrum=build/$preset/cli/fulcrum
 mkdir -p "$path" scratch
 step "Measuring the drive of $path (about a minute)"
 "$fulcrum" calibrate --path "$path" --name nvme "${mode[@]}" \
-  --model configs/models/qwen3_8b.json --prefill-datasheet H100-SXM --out scratch/machine.yaml
+  --model configs/models/Qwen3-8B.json --prefill-datasheet H100-SXM --out scratch/machine.yaml
 
 step "Where reading back beats recomputing (Qwen3-8B on one H100 by its data sheet, this drive as measured)"
 "$fulcrum" breakeven --profile scratch/machine.yaml

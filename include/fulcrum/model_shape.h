@@ -56,7 +56,8 @@ struct ModelShape {
   /// From the text of a config.json. An unknown architecture or a missing field is ErrorKind::bad_input
   /// naming the field and `where`.
   static Result<ModelShape> from_config(const std::string& json, const std::string& where);
-  /// From a file. Kinds: as above, not_found, permission.
+  /// From a file; the name becomes the file's, or its folder's where the file is called config.json.
+  /// Kinds: as above, not_found, permission.
   static Result<ModelShape> from_file(const std::string& path);
 };
 

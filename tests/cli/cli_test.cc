@@ -121,7 +121,7 @@ TEST(Cli, BadPrefillSamplesAreNamed) {
                                    "\n4000,0,0.4\n");
     const Said said =
         run_program({"calibrate", "--path", scratch.path(), "--prefill", samples, "--model",
-                     kSource + "/configs/models/qwen3_8b.json", "--out", scratch.path("m.yaml")});
+                     kSource + "/configs/models/Qwen3-8B.json", "--out", scratch.path("m.yaml")});
     EXPECT_TRUE(says(said, 2, "s.csv:3")) << value;
   }
   EXPECT_EQ(scratch.entries(), 1U) << "only the samples";
@@ -131,7 +131,7 @@ TEST(Cli, AServerThatIsNotThereIsReportedBeforeMeasuring) {
   const ScratchDirectory scratch;
   const Said said =
       run_program({"calibrate", "--path", scratch.path(), "--prefill-server", "http://127.0.0.1:1", "--model",
-                   kSource + "/configs/models/qwen3_8b.json", "--out", scratch.path("m.yaml")});
+                   kSource + "/configs/models/Qwen3-8B.json", "--out", scratch.path("m.yaml")});
   EXPECT_TRUE(says(said, 1, "127.0.0.1:1"));
   EXPECT_EQ(scratch.entries(), 0U);
 }
