@@ -120,9 +120,9 @@ void decide(benchmark::State& state) {
   const SteadyClock clock;
   std::vector<double> times;
   times.reserve(1 << 20);
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const Seconds start = clock.now();
-    const Plan plan = bench.decide();
+    Plan plan = bench.decide();
     const Seconds end = clock.now();
     benchmark::DoNotOptimize(plan.load_end);
     if (times.size() < times.capacity()) times.push_back((end - start).value() * 1e6);
@@ -130,7 +130,7 @@ void decide(benchmark::State& state) {
   std::sort(times.begin(), times.end());
   state.counters["p50_us"] = times[times.size() / 2];
   state.counters["p99_us"] = times[times.size() * 99 / 100];
-  state.counters["blocks_found"] = static_cast<double>(bench.decide().load_end.value() / kBlockTokens);
+  state.counters["blocks_found"] = bench.decide().load_end / Tokens(kBlockTokens);
   state.counters["bytes_per_block"] = bench.bytes_per_block();
 }
 BENCHMARK(decide)

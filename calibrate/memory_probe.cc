@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/check.h"
 #include "base/errors.h"
 #include "base/random.h"
 #include "calibrate/storage_fit.h"
@@ -16,7 +17,6 @@ namespace {
 
 constexpr std::size_t kFirstBytes = 4096;
 constexpr int kSetupsPerRound = 20;
-constexpr double kSetupTarget = 0.10;
 
 class MemoryProbe {
  public:
@@ -38,7 +38,7 @@ class MemoryProbe {
   [[nodiscard]] bool settled() const;
   void take(int threads);
   void take_setup();
-  [[nodiscard]] BytesPerSecond copy(Random random) const;
+  [[nodiscard]] BytesPerSecond copy(std::size_t part, std::size_t parts, Random random) const;
 
   Clock& clock_;
   const MemoryPlan& plan_;
@@ -49,16 +49,17 @@ class MemoryProbe {
   Samples samples_;
 };
 
-/// One thread's rate: whole blocks until the window is over.
-BytesPerSecond MemoryProbe::copy(Random random) const {
+/// Rate of thread `part` of `parts`: whole blocks until the window is over. Each writes a part of its own.
+BytesPerSecond MemoryProbe::copy(std::size_t part, std::size_t parts, Random random) const {
   const auto size = static_cast<std::size_t>(plan_.block.value());
   const std::size_t places = source_.size() / size;
+  const std::size_t own = places / parts;
   const Seconds from = clock_.now();
   Bytes moved{};
   Seconds now = from;
   while (now - from < plan_.window) {
-    std::memcpy(target_.data() + random.below(places) * size, source_.data() + random.below(places) * size,
-                size);
+    const std::size_t to = part * own + random.below(own);
+    std::memcpy(target_.data() + to * size, source_.data() + random.below(places) * size, size);
     moved += plan_.block;
     now = clock_.now();
   }
@@ -66,15 +67,17 @@ BytesPerSecond MemoryProbe::copy(Random random) const {
 }
 
 void MemoryProbe::take(int threads) {
-  std::vector<BytesPerSecond> rates(static_cast<std::size_t>(threads));
+  FULCRUM_CHECK(plan_.block * threads <= plan_.region, "every thread has a block of its own to write");
+  const auto parts = static_cast<std::size_t>(threads);
+  std::vector<BytesPerSecond> rates(parts);
   std::barrier together(threads);
   {
     std::vector<std::jthread> workers;
-    for (int i = 0; i < threads; ++i) {
+    for (std::size_t part = 0; part < parts; ++part) {
       const Random own(random_.next());
-      workers.emplace_back([&, i, own] {
+      workers.emplace_back([&, part, own] {
         together.arrive_and_wait();
-        rates[static_cast<std::size_t>(i)] = copy(own);
+        rates[part] = copy(part, parts, own);
       });
     }
   }
@@ -95,9 +98,7 @@ void MemoryProbe::take_setup() {
 
 bool MemoryProbe::settled() const {
   return std::all_of(plan_.threads.begin(), plan_.threads.end(), [&](int threads) {
-    const auto values = samples_.values(cell(threads));
-    return static_cast<int>(values.size()) >= plan_.settle_least &&
-           relative_half_width(median(values), median_interval(values, plan_.seed)) <= plan_.target;
+    return samples_.settled(cell(threads), plan_.settle_least, plan_.target, plan_.seed);
   });
 }
 
@@ -124,7 +125,8 @@ MemoryPlan memory_plan(const MachineFacts& facts, bool full, std::uint64_t seed)
   plan.region = std::clamp(facts.memory_available / 16, 16_MiB, full ? 1_GiB : 256_MiB);
   plan.block = 2_MiB;
   plan.threads = {1, 2, 4};  // more than there are cores still says how loads share them
-  for (int n = 8; n <= std::min(facts.cores, 32); n *= 2) plan.threads.push_back(n);
+  for (int n = 8; n <= std::min(facts.cores, 32) && plan.block * n <= plan.region; n *= 2)
+    plan.threads.push_back(n);
   plan.settle_most = full ? 60 : 30;
   plan.time_limit = full ? 20_s : 4_s;
   plan.seed = seed;

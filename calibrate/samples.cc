@@ -23,6 +23,12 @@ std::vector<double> Samples::values(const Cell& cell) const {
   return found;
 }
 
+bool Samples::settled(const Cell& cell, int least, double target, std::uint64_t seed) const {
+  const auto found = values(cell);
+  return static_cast<int>(found.size()) >= least &&
+         relative_half_width(median(found), median_interval(found, seed)) <= target;
+}
+
 std::vector<double> Samples::values(CellKind kind) const {
   std::vector<double> found;
   for (const Sample& sample : all_) {

@@ -2,6 +2,7 @@
 // CSV, so that anyone can check what was made of them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,8 @@ class Samples {
   void add(const Sample& sample) { all_.push_back(sample); }
   [[nodiscard]] const std::vector<Sample>& all() const { return all_; }
   [[nodiscard]] std::vector<double> values(const Cell& cell) const;
+  /// Whether the cell has `least` values and their median's interval is within `target`.
+  [[nodiscard]] bool settled(const Cell& cell, int least, double target, std::uint64_t seed) const;
   /// All values of a kind, in the order of time.
   [[nodiscard]] std::vector<double> values(CellKind kind) const;
   /// Different cells of a kind, in order of first appearance.

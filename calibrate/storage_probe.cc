@@ -156,11 +156,8 @@ std::vector<Cell> StorageProbe::load_cells() const {
 }
 
 bool StorageProbe::settled(const Cell& cell, double target) const {
-  const auto values = taker_.samples().values(cell);
-  const auto count = static_cast<int>(values.size());
-  if (count >= plan_.settle_most) return true;
-  return count >= plan_.settle_least &&
-         relative_half_width(median(values), median_interval(values, plan_.seed)) <= target;
+  return static_cast<int>(taker_.samples().values(cell).size()) >= plan_.settle_most ||
+         taker_.samples().settled(cell, plan_.settle_least, target, plan_.seed);
 }
 
 std::vector<Cell> StorageProbe::unsettled(const std::vector<Cell>& cells, double target) const {

@@ -11,13 +11,18 @@ using namespace fulcrum;
 namespace {
 
 MachineProfile example_machine() {
-  TierProfile dram{.name = "dram", .medium = Medium::dram};
+  TierProfile dram;
+  dram.name = "dram";
+  dram.medium = Medium::dram;
   dram.setup = Measured<Seconds>::exact(500_us);
   dram.read = Measured<BytesPerSecond>::exact(50_GBps);
   dram.sigma = dram.k = Measured<double>::exact(0);
   dram.verdict = Verdict::estimated;
 
-  PrefillProfile prefill{.source = PrefillSource::datasheet, .gpu = "example", .model = "8B"};
+  PrefillProfile prefill;
+  prefill.source = PrefillSource::datasheet;
+  prefill.gpu = "example";
+  prefill.model = "8B";
   prefill.kv_bytes_per_token = BytesPerToken(131'072);
   prefill.cost.law.theta = {0, 0, 25.7e-6, 0.96e-9};
   prefill.cost.verdict = Verdict::estimated;

@@ -60,7 +60,7 @@ TransferLaw at_quantile(const TierProfile& tier, double quantile) {
 }  // namespace
 
 Costs::Costs(const PolicyConfig& policy, const MachineProfile& profile)
-    : tiers_(static_cast<int>(policy.tiers.size())), block_tokens_(policy.block_tokens) {
+    : tiers_(static_cast<TierId>(policy.tiers.size())), block_tokens_(policy.block_tokens) {
   FULCRUM_CHECK(profile.prefill.has_value(), "the profile has prefill costs");
   const PrefillProfile& prefill = *profile.prefill;
   kappa_ = prefill.kv_bytes_per_token;

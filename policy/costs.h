@@ -12,6 +12,7 @@
 #include "fulcrum/decision.h"
 #include "fulcrum/policy.h"
 #include "fulcrum/profile.h"
+#include "policy/tier_index.h"
 
 namespace fulcrum {
 
@@ -20,16 +21,14 @@ class Costs {
   /// `policy` has been checked against `profile`, which has prefill costs.
   Costs(const PolicyConfig& policy, const MachineProfile& profile);
 
-  [[nodiscard]] int tiers() const { return tiers_; }
+  [[nodiscard]] TierId tiers() const { return tiers_; }
   [[nodiscard]] Tokens block_tokens() const { return block_tokens_; }
   [[nodiscard]] Bytes block_bytes() const { return block_bytes_; }
   [[nodiscard]] BytesPerToken kappa() const { return kappa_; }
   /// KV bytes that every load carries beside its blocks: full windows and linear states.
   [[nodiscard]] Bytes fixed_bytes() const { return fixed_bytes_; }
-  [[nodiscard]] const TransferLaw& slow(TierId tier) const { return slow_[static_cast<std::size_t>(tier)]; }
-  [[nodiscard]] const TransferLaw& typical(TierId tier) const {
-    return typical_[static_cast<std::size_t>(tier)];
-  }
+  [[nodiscard]] const TransferLaw& slow(TierId tier) const { return slow_[index_of(tier)]; }
+  [[nodiscard]] const TransferLaw& typical(TierId tier) const { return typical_[index_of(tier)]; }
   [[nodiscard]] const PrefillLaw& prefill() const { return prefill_; }
 
   /// Recomputation of [from, to) that a load surely saves; not below 0.
@@ -40,7 +39,7 @@ class Costs {
   [[nodiscard]] double marginal(TierId tier, double position) const;
 
  private:
-  int tiers_ = 0;
+  TierId tiers_ = 0;
   Tokens block_tokens_{};
   Bytes block_bytes_{};
   Bytes fixed_bytes_{};

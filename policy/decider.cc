@@ -141,7 +141,7 @@ std::vector<Order> Decider::take_orders() {
 }
 
 TierCounters Decider::counters(TierId tier) const {
-  FULCRUM_CHECK(tier >= 0 && static_cast<std::size_t>(tier) < policy().tiers.size(), "a tier of the policy");
+  FULCRUM_CHECK(tier >= 0 && index_of(tier) < policy().tiers.size(), "a tier of the policy");
   return impl_->counters(tier);
 }
 std::size_t Decider::indexed_blocks() const {

@@ -116,10 +116,9 @@ void Decider::Impl::on_computed(std::span<const BlockKey> blocks, Seconds now) {
     path_.push_back(index_.append(parent, blocks.subspan(known)));
   }
   residency_.touch(path_, now, false, static_cast<std::uint32_t>(blocks.size()));
-  const auto last = placement == Placement::first_tier ? TierId{1} : static_cast<TierId>(costs_.tiers());
-  for (TierId tier = 0; tier < std::min<TierId>(last, static_cast<TierId>(costs_.tiers())); ++tier) {
-    admit(blocks, tier);
-  }
+  const TierId last =
+      placement == Placement::first_tier ? std::min<TierId>(costs_.tiers(), 1) : costs_.tiers();
+  for (TierId tier = 0; tier < last; ++tier) admit(blocks, tier);
   tidy(blocks);
   residency_.trim();
   on_time(now);

@@ -56,8 +56,8 @@ class Decider::Impl {
   };
 
   void advance(Seconds now);
-  [[nodiscard]] TierState& state(TierId tier) { return states_[static_cast<std::size_t>(tier)]; }
-  [[nodiscard]] const TierState& state(TierId tier) const { return states_[static_cast<std::size_t>(tier)]; }
+  [[nodiscard]] TierState& state(TierId tier) { return states_[index_of(tier)]; }
+  [[nodiscard]] const TierState& state(TierId tier) const { return states_[index_of(tier)]; }
   [[nodiscard]] Bytes bytes(std::uint32_t blocks) const {
     return costs_.block_bytes() * static_cast<std::int64_t>(blocks);
   }

@@ -34,7 +34,7 @@ OrderId Decider::Impl::begin(Flight flight) {
   for (const NodeId id : nodes) {
     residency_.hold(id, source);
     if (read) index_[id].loading = order;
-    const Node& node = index_[id];
+    const PrefixNode& node = index_[id];
     if (writes) residency_.change(id, node.resident, static_cast<TierMask>(node.pending | bit(target)));
   }
   return order;
@@ -120,14 +120,14 @@ void Decider::Impl::end(OrderId order, OutcomeKind kind, std::uint32_t done) {
 void Decider::Impl::settle(const Flight& flight, OrderId order, NodeId id, OutcomeKind kind, bool arrived) {
   if (index_[id].loading == order) index_[id].loading = 0;
   if (flight.target >= 0) {
-    const Node& node = index_[id];
+    const PrefixNode& node = index_[id];
     const TierMask target = bit(flight.target);
     const auto resident = static_cast<TierMask>(arrived ? node.resident | target : node.resident);
     residency_.change(id, resident, static_cast<TierMask>(node.pending & ~target));
   }
   residency_.release(id, flight.source);
   // What a tier failed to read is not asked of it again.
-  const Node& node = index_[id];
+  const PrefixNode& node = index_[id];
   const bool lost = kind == OutcomeKind::failed && !arrived && flight.source >= 0;
   if (lost && !node.read_from(flight.source) && (node.resident & bit(flight.source)) != 0)
     residency_.drop(id, flight.source);
@@ -135,8 +135,8 @@ void Decider::Impl::settle(const Flight& flight, OrderId order, NodeId id, Outco
 
 // The copy below is there: the one above goes, unless it is being read or carries newer blocks by now.
 void Decider::Impl::finish_demotion(const Flight& flight, NodeId id) {
-  const Node& node = index_[id];
-  const auto source = static_cast<std::size_t>(flight.source);
+  const PrefixNode& node = index_[id];
+  const auto source = index_of(flight.source);
   const bool copied = (node.resident & bit(flight.target)) != 0 && (node.resident & bit(flight.source)) != 0;
   if (copied && !node.read_from(flight.source) && node.children_in[source] == 0)
     residency_.drop(id, flight.source);

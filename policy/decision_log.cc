@@ -77,7 +77,7 @@ std::string to_line(const DecisionRecord& record) {
           " gpu_price=" + format_exact(reason.gpu_price) + " | alt";
   for (const Alternative& a : record.alternatives) {
     line += " " + std::to_string(a.load_end.value());
-    if (a.tier >= 0) line += "@" + record.tiers[static_cast<std::size_t>(a.tier)];
+    if (a.tier >= 0) line += "@" + record.tiers[index_of(a.tier)];
     line += ":" + number(a.load) + ":" + number(a.saved) + ":" + number(a.ttft);
   }
   return line;
@@ -110,14 +110,13 @@ Result<DecisionRecord> decide_again(const DecisionRecord& record, const PolicyCo
   for (std::size_t i = 0; i < anew.alternatives.size(); ++i) {
     Alternative& a = anew.alternatives[i];
     if (i > 0) {
-      const std::string& name = record.tiers[static_cast<std::size_t>(a.tier)];
+      const std::string& name = record.tiers[index_of(a.tier)];
       const auto found = std::find(anew.tiers.begin(), anew.tiers.end(), name);
       if (found == anew.tiers.end()) {
-        return make_error(ErrorKind::mismatch, "decide again", "decision log",
-                          "the policy has no tier '" + name + "'");
+        return make_error(ErrorKind::mismatch, "decide again", {}, "the policy has no tier '" + name + "'");
       }
       a.tier = static_cast<TierId>(found - anew.tiers.begin());
-      Tokens& own = tokens[static_cast<std::size_t>(a.tier)];
+      Tokens& own = tokens[index_of(a.tier)];
       own += a.load_end - anew.alternatives[i - 1].load_end;
       const Bytes bytes = own * costs.kappa() + costs.fixed_bytes();
       slow = std::max(slow, costs.slow(a.tier).time(bytes));

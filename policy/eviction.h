@@ -1,7 +1,7 @@
 // EvictionOrder: the nodes that may leave one tier, least worth keeping first.
 //
-// An indexed binary heap: a node knows its place in it (Node::slots), so that moving one costs O(log n).
-// Equal worth is broken by node number: the order is the same on every machine.
+// An indexed binary heap: a node knows its place in it (PrefixNode::slots), so that moving one costs O(log
+// n). Equal worth is broken by node number: the order is the same on every machine.
 #pragma once
 
 #include <vector>

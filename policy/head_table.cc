@@ -13,7 +13,7 @@ std::uint32_t HeadTable::hash(const BlockKey& key) {
   return static_cast<std::uint32_t>(x >> 32);
 }
 
-NodeId HeadTable::find(const BlockKey& key, const std::vector<Node>& nodes) const {
+NodeId HeadTable::find(const BlockKey& key, const std::vector<PrefixNode>& nodes) const {
   const std::uint32_t h = hash(key);
   for (std::size_t i = h & mask(); slots_[i].node != kNoNode; i = (i + 1) & mask()) {
     if (slots_[i].hash == h && nodes[slots_[i].node].keys.front() == key) return slots_[i].node;

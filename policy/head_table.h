@@ -17,7 +17,7 @@ class HeadTable {
   HeadTable() : slots_(64) {}
 
   /// The node whose first key is `key`, or kNoNode.
-  [[nodiscard]] NodeId find(const BlockKey& key, const std::vector<Node>& nodes) const;
+  [[nodiscard]] NodeId find(const BlockKey& key, const std::vector<PrefixNode>& nodes) const;
   /// `node` is not in the table yet.
   void insert(const BlockKey& key, NodeId node);
   /// `key` is in the table: from now on it leads to `node`. Call while the old node still has the key.

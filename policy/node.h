@@ -1,4 +1,4 @@
-// Node: a run of consecutive blocks of one chain that share everything but their keys.
+// PrefixNode: a run of consecutive blocks of one chain that share everything but their keys.
 //
 // Invariants: `keys` is never empty (but for the root); `resident` and `pending` have no tier in common;
 // a node in use by an order in flight (`busy`) is neither joined nor forgotten, and does not leave a tier
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fulcrum/decision.h"
+#include "policy/tier_index.h"
 
 namespace fulcrum {
 
@@ -30,7 +31,7 @@ inline constexpr std::size_t kLanes = kMaxTiers + 1;
 inline constexpr std::size_t kForgotten = kMaxTiers;
 inline constexpr std::uint32_t kNoSlot = std::numeric_limits<std::uint32_t>::max();
 
-struct Node {
+struct PrefixNode {
   std::vector<BlockKey> keys;
   NodeId parent = kNoNode;
   NodeId first_child = kNoNode;
@@ -51,7 +52,7 @@ struct Node {
 
   [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(keys.size()); }
   [[nodiscard]] std::uint32_t end() const { return start + count(); }
-  [[nodiscard]] bool read_from(TierId tier) const { return readers[static_cast<std::size_t>(tier)] != 0; }
+  [[nodiscard]] bool read_from(TierId tier) const { return readers[index_of(tier)] != 0; }
   /// Tiers that hold the blocks or soon will.
   [[nodiscard]] TierMask present() const { return resident | pending; }
   [[nodiscard]] bool in(TierId tier) const { return (present() & bit(tier)) != 0; }

@@ -20,14 +20,14 @@ class Planner::Clock {
   /// Takes the whole run in.
   void pass(const Run& run) {
     arrived_ = until(run, run.count);
-    if (run.order == 0) bytes_[static_cast<std::size_t>(run.tier)] += own(run.count);
+    if (run.order == 0) bytes_[index_of(run.tier)] += own(run.count);
   }
 
  private:
   [[nodiscard]] Bytes own(std::uint32_t blocks) const {
     return planner_.costs_.block_bytes() * static_cast<std::int64_t>(blocks);
   }
-  [[nodiscard]] Bytes bytes_of(TierId tier) const { return bytes_[static_cast<std::size_t>(tier)]; }
+  [[nodiscard]] Bytes bytes_of(TierId tier) const { return bytes_[index_of(tier)]; }
   [[nodiscard]] const TransferLaw& law(TierId tier) const {
     return slow_ ? planner_.costs_.slow(tier) : planner_.costs_.typical(tier);
   }
@@ -59,7 +59,7 @@ Plan Planner::plan(const Request& request) const {
   return plan;
 }
 
-bool Planner::extend(Plan& plan, const Node& node, std::uint32_t first, std::uint32_t end) const {
+bool Planner::extend(Plan& plan, const PrefixNode& node, std::uint32_t first, std::uint32_t end) const {
   if (node.resident == 0) return false;
   const Flight* flight = node.loading != 0 ? orders_.find(node.loading) : nullptr;
   const OrderId order = flight != nullptr ? node.loading : 0;

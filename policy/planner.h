@@ -34,7 +34,7 @@ class Planner {
   void find_runs(const Request& request, Plan& plan) const;
   void list_alternatives(const Request& request, Plan& plan) const;
   void decide(const Request& request, Plan& plan) const;
-  [[nodiscard]] bool extend(Plan& plan, const Node& node, std::uint32_t first, std::uint32_t end) const;
+  [[nodiscard]] bool extend(Plan& plan, const PrefixNode& node, std::uint32_t first, std::uint32_t end) const;
 
   const Costs& costs_;
   const Valuation& valuation_;

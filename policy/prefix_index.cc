@@ -46,7 +46,7 @@ std::uint32_t PrefixIndex::trace(std::span<const BlockKey> blocks, std::vector<N
 NodeId PrefixIndex::append(NodeId parent, std::span<const BlockKey> keys) {
   FULCRUM_CHECK(!keys.empty(), "a node holds blocks");
   const NodeId id = allocate();
-  Node& node = nodes_[id];
+  PrefixNode& node = nodes_[id];
   node.keys.assign(keys.begin(), keys.end());
   node.start = nodes_[parent].end();
   link(id, parent);
@@ -58,8 +58,8 @@ NodeId PrefixIndex::append(NodeId parent, std::span<const BlockKey> keys) {
 NodeId PrefixIndex::split(NodeId node, std::uint32_t at) {
   FULCRUM_CHECK(at > 0 && at < nodes_[node].count(), "a cut leaves blocks on both sides");
   const NodeId id = allocate();
-  Node& front = nodes_[id];
-  Node& back = nodes_[node];
+  PrefixNode& front = nodes_[id];
+  PrefixNode& back = nodes_[node];
   const auto cut = back.keys.begin() + at;
   front.keys.assign(back.keys.begin(), cut);
   std::vector<BlockKey>(cut, back.keys.end()).swap(back.keys);
@@ -78,7 +78,7 @@ NodeId PrefixIndex::split(NodeId node, std::uint32_t at) {
   front.resident = back.resident;
   front.pending = back.pending;
   for (TierId tier = 0; tier < kMaxTiers; ++tier) {
-    front.children_in[static_cast<std::size_t>(tier)] = back.in(tier) ? 1 : 0;
+    front.children_in[index_of(tier)] = back.in(tier) ? 1 : 0;
   }
   take_place(node, id);
   link(node, id);
@@ -88,8 +88,8 @@ NodeId PrefixIndex::split(NodeId node, std::uint32_t at) {
 bool PrefixIndex::join(NodeId node) {
   const NodeId upper = nodes_[node].parent;
   if (upper == kRoot || upper == kNoNode) return false;
-  Node& front = nodes_[upper];
-  Node& back = nodes_[node];
+  PrefixNode& front = nodes_[upper];
+  PrefixNode& back = nodes_[node];
   const bool only_child = front.first_child == node && back.next == kNoNode;
   const bool idle = front.busy == 0 && back.busy == 0;
   const bool same = front.tick == back.tick && front.uses == back.uses && front.resident == back.resident &&
@@ -108,7 +108,7 @@ bool PrefixIndex::join(NodeId node) {
 }
 
 void PrefixIndex::forget(NodeId node, std::uint32_t blocks) {
-  Node& leaf = nodes_[node];
+  PrefixNode& leaf = nodes_[node];
   FULCRUM_CHECK(leaf.first_child == kNoNode && leaf.busy == 0, "only an idle leaf is forgotten");
   FULCRUM_CHECK(blocks <= leaf.count(), "no more blocks than it has");
   blocks_ -= blocks;
@@ -136,8 +136,9 @@ std::vector<BlockKey> PrefixIndex::keys_ending(NodeId node, std::uint32_t blocks
 }
 
 Bytes PrefixIndex::memory() const {
-  std::size_t bytes = nodes_.capacity() * sizeof(Node) + free_.capacity() * sizeof(NodeId) + heads_.bytes();
-  for (const Node& node : nodes_) bytes += node.keys.capacity() * sizeof(BlockKey);
+  std::size_t bytes =
+      nodes_.capacity() * sizeof(PrefixNode) + free_.capacity() * sizeof(NodeId) + heads_.bytes();
+  for (const PrefixNode& node : nodes_) bytes += node.keys.capacity() * sizeof(BlockKey);
   return Bytes(static_cast<std::int64_t>(bytes));
 }
 
@@ -152,12 +153,12 @@ NodeId PrefixIndex::allocate() {
 }
 
 void PrefixIndex::release(NodeId id) {
-  nodes_[id] = Node{};
+  nodes_[id] = PrefixNode{};
   free_.push_back(id);
 }
 
 void PrefixIndex::link(NodeId child, NodeId parent) {
-  Node& node = nodes_[child];
+  PrefixNode& node = nodes_[child];
   node.parent = parent;
   node.previous = kNoNode;
   node.next = nodes_[parent].first_child;
@@ -166,14 +167,14 @@ void PrefixIndex::link(NodeId child, NodeId parent) {
 }
 
 void PrefixIndex::unlink(NodeId child) {
-  const Node& node = nodes_[child];
+  const PrefixNode& node = nodes_[child];
   if (node.next != kNoNode) nodes_[node.next].previous = node.previous;
   (node.previous != kNoNode ? nodes_[node.previous].next : nodes_[node.parent].first_child) = node.next;
 }
 
 void PrefixIndex::take_place(NodeId from, NodeId to) {
-  const Node& old = nodes_[from];
-  Node& node = nodes_[to];
+  const PrefixNode& old = nodes_[from];
+  PrefixNode& node = nodes_[to];
   node.parent = old.parent;
   node.next = old.next;
   node.previous = old.previous;

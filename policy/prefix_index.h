@@ -5,7 +5,7 @@
 // search. A chain of thousands of blocks is looked up with a handful of probes and no allocation.
 //
 // The index knows nothing of tiers or values; whoever changes `resident` and `pending` keeps the counts of
-// present children (policy/residency.h). Node references are good until the next append() or split().
+// present children (policy/residency.h). PrefixNode references are good until the next append() or split().
 #pragma once
 
 #include <cstddef>
@@ -22,8 +22,8 @@ class PrefixIndex {
  public:
   PrefixIndex();
 
-  [[nodiscard]] const Node& operator[](NodeId id) const { return nodes_[id]; }
-  [[nodiscard]] Node& operator[](NodeId id) { return nodes_[id]; }
+  [[nodiscard]] const PrefixNode& operator[](NodeId id) const { return nodes_[id]; }
+  [[nodiscard]] PrefixNode& operator[](NodeId id) { return nodes_[id]; }
 
   /// Visits the nodes along the known part of a chain, front to back: visit(node, matched) with the number
   /// of leading blocks of the node that belong to the chain; false ends the walk.
@@ -65,7 +65,7 @@ class PrefixIndex {
   /// `to` takes the place of `from` among its siblings.
   void take_place(NodeId from, NodeId to);
 
-  std::vector<Node> nodes_;
+  std::vector<PrefixNode> nodes_;
   std::vector<NodeId> free_;
   HeadTable heads_;
   std::size_t blocks_ = 0;

@@ -19,7 +19,7 @@ Residency::Residency(const PolicyConfig& policy, const Costs& costs, const Valua
 }
 
 double Residency::worth(NodeId id, TierId tier) const {
-  const Node& node = index_[id];
+  const PrefixNode& node = index_[id];
   const auto tokens = [this](std::uint32_t blocks) {
     return costs_.block_tokens() * static_cast<std::int64_t>(blocks);
   };
@@ -30,10 +30,10 @@ double Residency::worth(NodeId id, TierId tier) const {
 // A node may leave a tier when no child of it is there; it is forgotten when no child is known at all.
 void Residency::refresh(NodeId id) {
   if (id == kRoot) return;
-  const Node& node = index_[id];
+  const PrefixNode& node = index_[id];
   for (TierId tier = 0; tier < tier_count_; ++tier) {
     const bool held = (node.resident & bit(tier)) != 0;
-    if (held && !node.read_from(tier) && node.children_in[static_cast<std::size_t>(tier)] == 0) {
+    if (held && !node.read_from(tier) && node.children_in[index_of(tier)] == 0) {
       order(tier).set(id, worth(id, tier));
     } else {
       order(tier).remove(id);
@@ -49,7 +49,7 @@ void Residency::refresh(NodeId id) {
 void Residency::touch(std::span<const NodeId> path, Seconds now, bool asked, std::uint32_t reach) {
   ++tick_;
   for (const NodeId id : path) {
-    Node& node = index_[id];
+    PrefixNode& node = index_[id];
     node.tick = tick_;
     node.used = now;
     if (asked) node.uses = std::min(node.uses + 1, kUsesCounted);
@@ -60,9 +60,9 @@ void Residency::touch(std::span<const NodeId> path, Seconds now, bool asked, std
 
 void Residency::count_child(NodeId parent, TierMask before, TierMask after) {
   if (parent == kRoot || before == after) return;
-  Node& node = index_[parent];
+  PrefixNode& node = index_[parent];
   for (TierId tier = 0; tier < tier_count_; ++tier) {
-    std::uint32_t& children = node.children_in[static_cast<std::size_t>(tier)];
+    std::uint32_t& children = node.children_in[index_of(tier)];
     if ((before & bit(tier)) != 0) --children;
     if ((after & bit(tier)) != 0) ++children;
   }
@@ -74,14 +74,14 @@ void Residency::count_child(NodeId parent, TierMask before, TierMask after) {
 }
 
 void Residency::change(NodeId id, TierMask resident, TierMask pending) {
-  Node& node = index_[id];
+  PrefixNode& node = index_[id];
   const TierMask before = node.present();
   node.resident = resident;
   node.pending = static_cast<TierMask>(pending & ~resident);
   const TierMask after = node.present();
   const Bytes bytes = costs_.block_bytes() * static_cast<std::int64_t>(node.count());
   for (TierId tier = 0; tier < tier_count_; ++tier) {
-    Tier& own = tiers_[static_cast<std::size_t>(tier)];
+    Tier& own = tiers_[index_of(tier)];
     if ((before & bit(tier)) != 0) own.used -= bytes;
     if ((after & bit(tier)) != 0) own.used += bytes;
     FULCRUM_CHECK(own.used <= own.capacity, "a tier holds no more than its capacity");
@@ -93,25 +93,25 @@ void Residency::change(NodeId id, TierMask resident, TierMask pending) {
 }
 
 void Residency::hold(NodeId id, TierId source) {
-  Node& node = index_[id];
+  PrefixNode& node = index_[id];
   ++node.busy;
-  if (source >= 0) ++node.readers[static_cast<std::size_t>(source)];
+  if (source >= 0) ++node.readers[index_of(source)];
   refresh(id);
 }
 
 void Residency::release(NodeId id, TierId source) {
-  Node& node = index_[id];
+  PrefixNode& node = index_[id];
   FULCRUM_CHECK(node.busy > 0, "only what is held is released");
   --node.busy;
-  if (source >= 0) --node.readers[static_cast<std::size_t>(source)];
+  if (source >= 0) --node.readers[index_of(source)];
   refresh(id);
 }
 
 void Residency::drop(NodeId id, TierId tier) {
-  const Node& node = index_[id];
+  const PrefixNode& node = index_[id];
   FULCRUM_CHECK(!node.read_from(tier) && (node.resident & bit(tier)) != 0, "what is read is not dropped");
   orders_.erase(tier, id, node.count());
-  tiers_[static_cast<std::size_t>(tier)].evicted += node.count();
+  tiers_[index_of(tier)].evicted += node.count();
   change(id, static_cast<TierMask>(node.resident & ~bit(tier)), node.pending);
   if (index_[id].present() == 0) drop_orphans(id);
 }
@@ -129,7 +129,7 @@ void Residency::drop_orphans(NodeId parent) {
     for (TierId tier = 0; tier < tier_count_; ++tier) {
       if ((index_[id].resident & bit(tier)) == 0) continue;
       orders_.erase(tier, id, index_[id].count());
-      tiers_[static_cast<std::size_t>(tier)].evicted += index_[id].count();
+      tiers_[index_of(tier)].evicted += index_[id].count();
     }
     change(id, 0, 0);
     for (NodeId child = index_[id].first_child; child != kNoNode; child = index_[child].next) {
@@ -139,7 +139,7 @@ void Residency::drop_orphans(NodeId parent) {
 }
 
 std::uint32_t Residency::free_blocks(TierId tier) const {
-  const Tier& own = tiers_[static_cast<std::size_t>(tier)];
+  const Tier& own = tiers_[index_of(tier)];
   return static_cast<std::uint32_t>((own.capacity - own.used).value() / costs_.block_bytes().value());
 }
 

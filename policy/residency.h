@@ -52,8 +52,8 @@ class Residency {
   void trim();
 
   [[nodiscard]] double worth(NodeId node, TierId tier) const;
-  [[nodiscard]] const Tier& tier(TierId id) const { return tiers_[static_cast<std::size_t>(id)]; }
-  [[nodiscard]] EvictionOrder& order(TierId id) { return orders_of_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const Tier& tier(TierId id) const { return tiers_[index_of(id)]; }
+  [[nodiscard]] EvictionOrder& order(TierId id) { return orders_of_[index_of(id)]; }
   [[nodiscard]] Bytes memory() const;
 
  private:
@@ -64,7 +64,7 @@ class Residency {
   const Valuation& valuation_;
   PrefixIndex& index_;
   Orders& orders_;
-  int tier_count_;
+  TierId tier_count_;
   std::array<Tier, kMaxTiers> tiers_{};
   std::vector<EvictionOrder> orders_of_;  ///< by lane
   std::size_t present_ = 0;               ///< blocks that some tier holds

@@ -44,7 +44,7 @@ void Traffic::enqueue(TierId tier, OrderId order, Bytes bytes, double saved_per_
 
 std::optional<OrderId> Traffic::start_next(TierId tier) {
   Lane& own = lane(tier);
-  if (own.queue.empty() || in_flight(tier) >= gates_[static_cast<std::size_t>(tier)]) return std::nullopt;
+  if (own.queue.empty() || in_flight(tier) >= gates_[index_of(tier)]) return std::nullopt;
   const auto next = std::min_element(own.queue.begin(), own.queue.end(),
                                      [](const Queued& a, const Queued& b) { return a.before(b); });
   const OrderId order = next->order;
@@ -66,7 +66,7 @@ void Traffic::remove(TierId tier, OrderId order) {
 }
 
 bool Traffic::closed(TierId tier) const {
-  return in_flight(tier) >= gates_[static_cast<std::size_t>(tier)] || !lane(tier).queue.empty();
+  return in_flight(tier) >= gates_[index_of(tier)] || !lane(tier).queue.empty();
 }
 
 // With the gate closed the device always works at X(N*), whatever the order in which loads are served; the

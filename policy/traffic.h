@@ -61,8 +61,8 @@ class Traffic {
     std::vector<Flow> flows;
     std::vector<Queued> queue;
   };
-  [[nodiscard]] const Lane& lane(TierId tier) const { return lanes_[static_cast<std::size_t>(tier)]; }
-  [[nodiscard]] Lane& lane(TierId tier) { return lanes_[static_cast<std::size_t>(tier)]; }
+  [[nodiscard]] const Lane& lane(TierId tier) const { return lanes_[index_of(tier)]; }
+  [[nodiscard]] Lane& lane(TierId tier) { return lanes_[index_of(tier)]; }
   [[nodiscard]] bool closed(TierId tier) const;
   [[nodiscard]] Seconds behind_all(TierId tier, double bytes, const TransferLaw& law) const;
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kWindow = std::int64_t{1} << 30;
 
 }  // namespace
 
-std::optional<Traffic> device_traffic(const std::string& stat_path) {
+std::optional<DeviceTraffic> device_traffic(const std::string& stat_path) {
   // Fields: read I/Os, merges, sectors, ms; write I/Os, merges, sectors, ms; ...
   std::ifstream in(stat_path);
   std::int64_t skipped = 0;
@@ -27,10 +27,10 @@ std::optional<Traffic> device_traffic(const std::string& stat_path) {
   std::int64_t written_sectors = 0;
   in >> skipped >> skipped >> read_sectors >> skipped >> skipped >> skipped >> written_sectors;
   if (!in) return std::nullopt;
-  return Traffic{Bytes(read_sectors * kSector), Bytes(written_sectors * kSector)};
+  return DeviceTraffic{Bytes(read_sectors * kSector), Bytes(written_sectors * kSector)};
 }
 
-std::optional<Traffic> process_traffic(const std::string& proc) {
+std::optional<DeviceTraffic> process_traffic(const std::string& proc) {
   std::ifstream in(proc + "/self/io");
   std::optional<std::int64_t> read;
   std::optional<std::int64_t> written;
@@ -41,7 +41,7 @@ std::optional<Traffic> process_traffic(const std::string& proc) {
     if (key == "write_bytes:") written = value;
   }
   if (!read || !written) return std::nullopt;
-  return Traffic{Bytes(*read), Bytes(*written)};
+  return DeviceTraffic{Bytes(*read), Bytes(*written)};
 }
 
 std::optional<double> resident_share(int descriptor, Bytes size) {

@@ -145,7 +145,7 @@ DeviceEvidence FileDevice::evidence() const {
   DeviceEvidence evidence;
   const std::optional<double> resident = resident_share(file_->descriptor(), file_->size());
   evidence.resident_share = resident.value_or(0);
-  const std::optional<Traffic> process = process_traffic();
+  const std::optional<DeviceTraffic> process = process_traffic();
   if (process) {
     evidence.process_read = process->read;
     evidence.process_written = process->written;
@@ -153,7 +153,7 @@ DeviceEvidence FileDevice::evidence() const {
   struct stat facts {};
   if (fstat(file_->descriptor(), &facts) != 0) return evidence;
   const auto block_device = find_block_device(facts.st_dev);
-  const std::optional<Traffic> device = block_device ? device_traffic(block_device->stat_path) : std::nullopt;
+  const std::optional<DeviceTraffic> device = block_device ? device_traffic(block_device->stat_path) : std::nullopt;
   if (device) {
     evidence.device_read = device->read;
     evidence.device_written = device->written;

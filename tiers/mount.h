@@ -31,15 +31,15 @@ struct BlockDevice {
 /// btrfs, network and memory filesystems.
 [[nodiscard]] std::optional<BlockDevice> find_block_device(dev_t number, const std::string& sys = "/sys");
 
-struct Traffic {
+struct DeviceTraffic {
   Bytes read{};
   Bytes written{};
 };
 
 /// Bytes moved since boot by the device whose `stat` file this is.
-[[nodiscard]] std::optional<Traffic> device_traffic(const std::string& stat_path);
+[[nodiscard]] std::optional<DeviceTraffic> device_traffic(const std::string& stat_path);
 /// Bytes that this process made the storage layer move. Empty where /proc does not say.
-[[nodiscard]] std::optional<Traffic> process_traffic(const std::string& proc = "/proc");
+[[nodiscard]] std::optional<DeviceTraffic> process_traffic(const std::string& proc = "/proc");
 /// Share of the first `size` bytes of the file that the page cache holds, 0..1.
 [[nodiscard]] std::optional<double> resident_share(int descriptor, Bytes size);
 

@@ -17,6 +17,7 @@ const TierProgress kQuiet = [](std::string_view, double, std::string_view) {};
 /// The quick plan, at a size that takes a second.
 void shrink(CalibrationPlan& plan) {
   plan.memory.region = 16_MiB;
+  plan.memory.threads = {1, 2, 4};
   plan.memory.window = 2_ms;
   for (PathPlan& path : plan.paths) {
     ProbePlan& probe = path.plan;

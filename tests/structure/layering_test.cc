@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -133,6 +134,43 @@ TEST(Layering, NoHeaderButTheResultPullsInALibrary) {
       }
     }
   }
+}
+
+// "namespace::Type" of every type that a file defines for others to see: not in an unnamed namespace.
+std::vector<std::string> types_of(const std::string& text) {
+  static const std::regex kType(R"(^(?:class|struct|enum class) (?:\[\[nodiscard\]\] )?(\w+(?:::\w+)*)[^;]*\{.*)");
+  static const std::regex kNamespace(R"(^namespace ([\w:]+) \{.*)");
+  std::vector<std::string> found;
+  std::string space;
+  int unnamed = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (line.rfind("namespace {", 0) == 0) ++unnamed;
+    if (line.rfind("}  // namespace", 0) == 0 && unnamed > 0) --unnamed;
+    if (std::regex_match(line, match, kNamespace)) space = match[1];
+    if (unnamed == 0 && std::regex_match(line, match, kType)) found.push_back(space + "::" + match[1].str());
+  }
+  return found;
+}
+
+// Two types of one name in one namespace compile apart and break together, in the linker's silence.
+TEST(Structure, NoTypeIsDefinedTwice) {
+  std::map<std::string, std::string> homes;
+  for (const auto& path : sources()) {
+    for (const auto& type : types_of(read(path))) {
+      const auto [at, fresh] = homes.emplace(type, house_path(path));
+      EXPECT_TRUE(fresh) << type << " is defined in " << at->second << " and in " << house_path(path);
+    }
+  }
+  EXPECT_GT(homes.size(), 100U) << "the test does not see the types";
+}
+
+TEST(Structure, ATypeDefinedTwiceIsCaught) {
+  EXPECT_EQ(types_of("namespace fulcrum {\nstruct Node {\n};\n}  // namespace fulcrum\n"),
+            std::vector<std::string>{"fulcrum::Node"});
+  EXPECT_TRUE(types_of("namespace fulcrum {\nnamespace {\nstruct Node {\n};\n}  // namespace\nstruct Node;\n")
+                  .empty());
 }
 
 TEST(Structure, OnlyTheClockAsksTheSystemForTheTime) {
