@@ -14,7 +14,7 @@ cmake --build --preset release >"$out/build.log"
 bin=build/release
 "$bin/bench/io_overhead" --path scratch --json "$out/io_overhead.json" | tee "$out/io_overhead.txt"
 "$bin/bench/decision_bench" --benchmark_out="$out/decision.json" --benchmark_out_format=json | tee "$out/decision.txt"
-"$bin/bench/replay_bench" --benchmark_out="$out/replay_speed.json" --benchmark_out_format=json | tee "$out/replay_speed.txt"
+"$bin/bench/replay_bench" | tee "$out/replay_speed.txt"
 "$bin/bench/outside_fit" | tee "$out/outside_fit.txt"
 "$bin/cli/fulcrum" calibrate --path scratch --name nvme "${mode[@]}" --model configs/models/Qwen3-8B.json \
   --prefill-datasheet H200-SXM --out "$out/machine.yaml" 2>"$out/calibrate.log" | tee "$out/calibrate.txt"

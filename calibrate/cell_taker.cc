@@ -19,12 +19,8 @@ Result<CellTaker> CellTaker::create(Device& device, Clock& clock, const ProbePla
 }
 
 CellTaker::CellTaker(Device& device, Clock& clock, const ProbePlan& plan, LoadRunner runner)
-    : device_(&device),
-      clock_(&clock),
-      plan_(plan),
-      runner_(std::move(runner)),
-      start_(clock.now()),
-      already_written_(device.counters().write_bytes) {
+    : device_(&device), clock_(&clock), plan_(plan), runner_(std::move(runner)), start_(clock.now()) {
+  runner_.set_write_most(plan.write_most);
   seen_.mode = device.mode();
 }
 
@@ -36,13 +32,6 @@ void CellTaker::record(const Cell& cell, double value, const RunResult& run) {
 bool CellTaker::writes(CellKind kind) const {
   return kind == CellKind::write || kind == CellKind::commit || kind == CellKind::beside ||
          kind == CellKind::after;
-}
-
-bool CellTaker::budget_for(Bytes bytes) {
-  const Bytes spent = device_->counters().write_bytes - already_written_;
-  if (spent + bytes <= plan_.write_most) return true;
-  seen_.budget_spent = true;
-  return false;
 }
 
 void CellTaker::forget_pages() {
@@ -96,19 +85,24 @@ Result<RunResult> CellTaker::run(const Cell& cell) {
       return runner_.commits(cell.io_size, point.io_size, cell.depth, plan_.write_window);
     case CellKind::write:
       return runner_.steady({IoKind::write, cell.io_size, cell.depth, 1, {}}, plan_.write_window);
-    case CellKind::beside:
-      return runner_.steady({IoKind::read, cell.io_size, cell.depth, cell.loads, write_back_}, plan_.window);
+    case CellKind::idle:
+    case CellKind::beside: {
+      const BytesPerSecond writes = cell.kind == CellKind::beside ? write_back_ : BytesPerSecond(0);
+      return runner_.steady({IoKind::read, cell.io_size, cell.depth, cell.loads, writes}, plan_.write_window);
+    }
     default:
       return runner_.steady({IoKind::read, cell.io_size, cell.depth, cell.loads, {}}, plan_.window);
   }
 }
 
 Result<void> CellTaker::take(const Cell& cell) {
-  if (writes(cell.kind) && !budget_for(cell.io_size * cell.depth)) return {};
+  if (writes(cell.kind) && seen_.budget_spent) return {};
   if (!device_->mode().direct && !writes(cell.kind)) forget_pages();
   if (cell.kind == CellKind::first_read) return take_again(cell);
   auto done = run(cell);
   if (done.has_error()) return done.error();
+  seen_.budget_spent = seen_.budget_spent || runner_.limited();
+  if (runner_.limited()) return {};
   const bool timed = cell.kind == CellKind::setup || cell.kind == CellKind::whole;
   record(cell, timed ? done->time.value() : done->rate.value(), *done);
   return {};
@@ -135,10 +129,12 @@ Result<void> CellTaker::fill(Bytes piece) {
 
 Result<void> CellTaker::ramp(Bytes length, Bytes piece) {
   std::int64_t offset = 0;
-  for (Bytes moved{}; moved < length && budget_for(piece); moved += piece) {
+  for (Bytes moved{}; moved < length; moved += piece) {
     if (offset + piece.value() > runner_.filled().value()) offset = 0;
     auto done = runner_.transfer(IoKind::write, offset, piece, plan_.reference_io, plan_.reference_depth);
     if (done.has_error()) return done.error();
+    seen_.budget_spent = seen_.budget_spent || runner_.limited();
+    if (runner_.limited()) return {};
     record({CellKind::ramp, plan_.reference_io, plan_.reference_depth, 1}, done->rate.value(), *done);
     offset += piece.value();
   }

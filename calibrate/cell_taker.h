@@ -47,7 +47,6 @@ class CellTaker {
   Result<void> take_again(const Cell& cell);
   void record(const Cell& cell, double value, const RunResult& run);
   [[nodiscard]] bool writes(CellKind kind) const;
-  [[nodiscard]] bool budget_for(Bytes bytes);
   void forget_pages();
 
   Device* device_;
@@ -55,7 +54,6 @@ class CellTaker {
   ProbePlan plan_;
   LoadRunner runner_;
   Seconds start_;
-  Bytes already_written_;
   BytesPerSecond write_back_{};
   DeviceEvidence proof_start_;
   Bytes proof_read_{};

@@ -92,7 +92,13 @@ Result<void> LoadRunner::start(std::size_t index) {
   slot.offset = stream.next;
   slot.size = static_cast<std::size_t>(std::min(io_size_.value(), stream.end - stream.next));
   const auto buffer = arena_.span().subspan(index * static_cast<std::size_t>(io_size_.value()), slot.size);
-  if (stream.kind == IoKind::write) payload_.stamp(buffer, slot.offset);
+  if (stream.kind == IoKind::write) {
+    const Bytes size{static_cast<std::int64_t>(slot.size)};
+    limited_ = limited_ || size > write_most_ - written_;
+    if (limited_) return {};
+    written_ += size;
+    payload_.stamp(buffer, slot.offset);
+  }
   auto sent = device_->submit({stream.kind, slot.offset, buffer, index});
   if (sent.has_value()) stream.next += static_cast<std::int64_t>(slot.size);
   return sent;
@@ -100,6 +106,7 @@ Result<void> LoadRunner::start(std::size_t index) {
 
 Result<void> LoadRunner::start_all() {
   idle_.clear();
+  limited_ = false;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     if (auto started = start(slot); started.has_error()) return started;
   }
@@ -173,6 +180,7 @@ Result<void> LoadRunner::run_window(const LoadSpec& spec, const Window& window, 
       if (auto started = start(slot); started.has_error()) return started;
     }
     idle_ = std::move(later);
+    if (limited_) return {};
   }
 }
 
@@ -206,7 +214,7 @@ Result<RunResult> LoadRunner::transfer(IoKind kind, std::int64_t offset, Bytes b
   Tally tally;
   tally.begin(clock_->now(), cpu_());
   const auto outcome = drain(run_to_end(tally));
-  if (outcome.has_value() && kind == IoKind::write && offset <= filled_.value())
+  if (outcome.has_value() && !limited_ && kind == IoKind::write && offset <= filled_.value())
     filled_ = std::max(filled_, Bytes(offset) + bytes);
   return finish(outcome, tally, cpu_());
 }
@@ -215,11 +223,12 @@ Result<RunResult> LoadRunner::commits(Bytes size, Bytes io_size, int depth, cons
   io_size = std::min(io_size, size);
   if (auto fit = fits(io_size, depth); fit.has_error()) return fit.error();
   io_size_ = io_size;
+  limited_ = false;
   Tally whole;
   const Seconds start_time = clock_->now();
   whole.begin(start_time, cpu_());
   const auto more = [&] { return clock_->now() - start_time < window.length && whole.moved() < window.most; };
-  for (int done = 0; done < 2 || more(); ++done) {
+  for (int done = 0; (done < 2 || more()) && !limited_; ++done) {
     const Seconds before = clock_->now();
     if (done > 0 && before - start_time >= window.cap) break;
     const auto moved =

@@ -59,6 +59,11 @@ class LoadRunner {
   /// Checks every byte of [offset, offset + bytes). Result: sectors that are not what was written.
   Result<std::int64_t> verify(std::int64_t offset, Bytes bytes, Bytes io_size);
 
+  /// Never writes more than this in all: a write beyond it is left out, and its run is `limited`.
+  void set_write_most(Bytes most) { write_most_ = most; }
+  /// The last run met that limit: its result is worth nothing.
+  [[nodiscard]] bool limited() const { return limited_; }
+
   /// A random multiple of `align` such that [offset, offset + bytes) is filled.
   [[nodiscard]] std::int64_t random_place(Bytes bytes, Bytes align);
   /// Leading bytes of the device that hold payload; nothing beyond is read.
@@ -84,7 +89,7 @@ class LoadRunner {
              const std::atomic<bool>& stop, std::uint64_t seed);
   [[nodiscard]] Result<void> fits(Bytes io_size, int requests) const;
   void lay_out(const LoadSpec& spec);
-  /// Submits the next request of the slot's stream; does nothing at the stream's end.
+  /// Submits the next request of the slot's stream; does nothing at the stream's end or the write limit.
   Result<void> start(std::size_t slot);
   Result<void> start_all();
   /// Polls once; finished slots are in idle_.
@@ -104,6 +109,9 @@ class LoadRunner {
   Bytes filled_{};
   Bytes io_size_{};  ///< of the run in progress
   bool check_all_ = false;
+  Bytes write_most_{std::numeric_limits<std::int64_t>::max()};
+  Bytes written_{};  ///< submitted so far
+  bool limited_ = false;
   std::vector<Stream> streams_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> idle_;

@@ -20,6 +20,20 @@ std::string percent(double share) {
   return text;
 }
 
+/// Divides what file and ramp leave of the budget among the samples that write.
+void share_budget(ProbePlan& plan) {
+  const auto surface = static_cast<std::int64_t>(plan.write_sizes.size() * plan.write_depths.size());
+  const auto commits = static_cast<std::int64_t>(plan.commits.size());
+  const std::int64_t samples = plan.repeats * surface + plan.settle_least * (commits + 1);
+  const Bytes each = (plan.write_most - plan.file - plan.ramp) / (2 * samples);
+  if (each < plan.write_window.most) {
+    plan.write_window.warm_up = plan.write_window.warm_up * (each / plan.write_window.most);
+    plan.write_window.most = each;
+  }
+  // A commit is sampled at least twice in a row; two small sizes are what the law needs at least.
+  while (plan.commits.size() > 2 && plan.commits.back() > each) plan.commits.pop_back();
+}
+
 }  // namespace
 
 ProbePlan quick_plan(std::uint64_t seed) {
@@ -92,6 +106,7 @@ Result<ProbePlan> fit_to_space(ProbePlan plan, Bytes free_space, Bytes budget) {
     plan.ramp = std::min(plan.ramp, (plan.write_most - plan.file) / 2);
     const auto too_long = [&](Bytes size) { return size > plan.file / 4; };
     for (auto* sizes : {&plan.commits, &plan.wholes, &plan.run_lengths}) std::erase_if(*sizes, too_long);
+    share_budget(plan);
     return plan;
   }
   if (free_space / 4 < kSmallestFile) {

@@ -26,7 +26,7 @@ class StorageProbe {
   Result<Observations> run() {
     for (const auto part :
          {&StorageProbe::fill, &StorageProbe::surface, &StorageProbe::loads, &StorageProbe::writes,
-          &StorageProbe::beside, &StorageProbe::commits, &StorageProbe::last}) {
+          &StorageProbe::commits, &StorageProbe::beside, &StorageProbe::last}) {
       if (auto done = (this->*part)(); done.has_error()) return done.error();
     }
     hooks_.progress(1, "done");
@@ -210,7 +210,7 @@ Result<void> StorageProbe::beside() {
   const std::vector<Cell> pair = {{CellKind::idle, point_.io_size, point_.depth, 1},
                                   {CellKind::beside, point_.io_size, point_.depth, 1}};
   for (int round = 0; round < plan_.settle_least; ++round) {
-    say(0.78 + 0.07 * round / plan_.settle_least, "reading beside writes");
+    say(0.88 + 0.07 * round / plan_.settle_least, "reading beside writes");
     if (auto done = take_all(pair); done.has_error()) return done;
   }
   return {};
@@ -224,7 +224,7 @@ Result<void> StorageProbe::commits() {
     const std::vector<Cell> open = unsettled(cells, kSettledWrites);
     if (open.empty()) break;
     if (round >= plan_.repeats && taker_.elapsed() - start > plan_.time_limit / 2) break;
-    say(0.85 + 0.1 * round / plan_.settle_most, "durable writes");
+    say(0.78 + 0.1 * round / plan_.settle_most, "durable writes");
     if (auto done = take_all(open); done.has_error()) return done;
   }
   return {};

@@ -1,4 +1,7 @@
 # Finds what the rooms use. Missing required packages are named together, with the Debian package to install.
+if(POLICY CMP0167)
+  cmake_policy(SET CMP0167 NEW)  # Boost brings its own package file
+endif()
 find_package(Threads REQUIRED)
 set(fulcrum_missing "")
 

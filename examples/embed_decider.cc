@@ -52,7 +52,11 @@ int main() {
   if (!decider) return std::printf("%s\n", decider.error().message().c_str()), 1;
 
   std::vector<BlockKey> chain;
-  BlockKey key = BlockKey::root({.model = "example-8b", .layout = "paged", .dtype = "bf16"});
+  Namespace name;
+  name.model = "example-8b";
+  name.layout = "paged";
+  name.dtype = "bf16";
+  BlockKey key = BlockKey::root(name);
   for (std::int32_t block = 0; block < 16; ++block) {
     const std::vector<std::int32_t> tokens(512, block);
     chain.push_back(key = BlockKey::next(key, tokens));

@@ -5,14 +5,15 @@
 
 #include "base/random.h"
 #include "calibrate/prefill_source.h"
+#include "tests/support/scratch.h"
 
 namespace fulcrum::calibrate {
 namespace {
 
 std::string write(const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "fulcrum_prefill.csv";
+  const std::string path = test::temp_path("prefill.csv");
   std::ofstream(path, std::ios::binary) << text;
-  return path.string();
+  return path;
 }
 
 std::string message_of(const std::string& text) {

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdlib>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <thread>
+
+#include "tests/support/scratch.h"
 
 namespace fulcrum::test {
 namespace {
@@ -51,28 +53,6 @@ Said run_program(const std::vector<std::string>& arguments, double signal_after_
   return {.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status),
           .out = read(out),
           .err = read(err)};
-}
-
-ScratchDirectory::ScratchDirectory() {
-  std::string pattern = std::filesystem::temp_directory_path() / "fulcrum_cli_XXXXXX";
-  if (::mkdtemp(pattern.data()) == nullptr) std::abort();
-  path_ = pattern;
-}
-
-ScratchDirectory::~ScratchDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string ScratchDirectory::write(const std::string& name, const std::string& text) const {
-  std::ofstream(path(name)) << text;
-  return path(name);
-}
-
-std::size_t ScratchDirectory::entries() const {
-  std::size_t count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(path_)) ++count;
-  return count;
 }
 
 }  // namespace fulcrum::test

@@ -13,6 +13,7 @@
 #include "fulcrum/profile.h"
 #include "model/profile_match.h"
 #include "tests/model/example_profile.h"
+#include "tests/support/scratch.h"
 
 namespace fulcrum {
 namespace {
@@ -81,7 +82,7 @@ TEST(ProfileFile, ReadsBackExactlyWhatWasWritten) {
 }
 
 TEST(ProfileFile, SurvivesSaveAndLoad) {
-  const std::string path = ::testing::TempDir() + "fulcrum_profile_test.yaml";
+  const std::string path = test::temp_path("profile.yaml");
   const MachineProfile profile = test::example_profile();
   ASSERT_TRUE(profile.save(path));
   const auto back = MachineProfile::load(path);
@@ -169,7 +170,7 @@ TEST(ProfileFile, ImpossibleNumbersAreNamedWithTheirPlace) {
 }
 
 TEST(ProfileFile, ThatCouldNotBeReadBackIsNotWritten) {
-  const std::string path = ::testing::TempDir() + "fulcrum_profile_never.yaml";
+  const std::string path = test::temp_path("never.yaml");
   MachineProfile profile = test::example_profile();
   profile.tiers[0].setup.value = Seconds(std::numeric_limits<double>::quiet_NaN());
   const auto saved = profile.save(path);

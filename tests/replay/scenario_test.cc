@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/atomic_file.h"
+#include "tests/support/scratch.h"
 
 namespace fulcrum::replay {
 namespace {
@@ -66,7 +67,7 @@ TEST(Scenario, JsonHoldsEveryRow) {
 TEST(Scenario, BrokenFilesAreRefusedWithTheirPlace) {
   std::ifstream in(kScenarios + "break_even_h100.yaml");
   const std::string good{std::istreambuf_iterator<char>(in), {}};
-  const std::string path = ::testing::TempDir() + "fulcrum_scenario.yaml";
+  const std::string path = test::temp_path("scenario.yaml");
   const auto message = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     const auto at = text.find(from);

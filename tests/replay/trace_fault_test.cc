@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "replay/trace.h"
 #include "replay/zstd_file.h"
+#include "tests/support/scratch.h"
 
 namespace fulcrum::replay {
 namespace {
@@ -16,9 +17,9 @@ const std::string kClaude = FULCRUM_TEST_DATA "/claude_code/sessions_cut.jsonl.z
 const std::string kCut = FULCRUM_SOURCE_DIR "/data/mooncake_conversation/conversation_cut.jsonl.zst";
 
 std::string write(const std::string& name, const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / ("fulcrum_trace_fault_" + name);
+  const std::string path = test::temp_path(name);
   std::ofstream(path, std::ios::binary) << text;
-  return path.string();
+  return path;
 }
 
 std::string contents(const std::string& path) {

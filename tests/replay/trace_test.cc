@@ -1,4 +1,5 @@
 #include "replay/trace.h"
+#include "tests/support/scratch.h"
 
 #include <gtest/gtest.h>
 
@@ -20,9 +21,9 @@ const std::string kCut = FULCRUM_SOURCE_DIR "/data/mooncake_conversation/convers
 
 /// A file in the test's own folder.
 std::string write(const std::string& name, const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / ("fulcrum_trace_" + name);
+  const std::string path = test::temp_path(name);
   std::ofstream(path, std::ios::binary) << text;
-  return path.string();
+  return path;
 }
 
 Trace read_good(const std::string& path, const TraceOptions& options = {}) {

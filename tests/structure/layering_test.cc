@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -136,20 +135,33 @@ TEST(Layering, NoHeaderButTheResultPullsInALibrary) {
   }
 }
 
+// The word behind `prefix` if the line opens a type there: "struct Name {", "class [[nodiscard]] Name : ...".
+std::string type_opened_by(const std::string& line) {
+  for (const std::string prefix : {"class [[nodiscard]] ", "enum class ", "class ", "struct "}) {
+    if (line.rfind(prefix, 0) != 0) continue;
+    const auto brace = line.find('{');
+    if (brace == std::string::npos || line.find(';') < brace) return {};
+    return line.substr(prefix.size(), line.find_first_of(" {", prefix.size()) - prefix.size());
+  }
+  return {};
+}
+
 // "namespace::Type" of every type that a file defines for others to see: not in an unnamed namespace.
 std::vector<std::string> types_of(const std::string& text) {
-  static const std::regex kType(R"(^(?:class|struct|enum class) (?:\[\[nodiscard\]\] )?(\w+(?:::\w+)*)[^;]*\{.*)");
-  static const std::regex kNamespace(R"(^namespace ([\w:]+) \{.*)");
   std::vector<std::string> found;
   std::string space;
-  int unnamed = 0;
+  bool unnamed = false;
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
-    std::smatch match;
-    if (line.rfind("namespace {", 0) == 0) ++unnamed;
-    if (line.rfind("}  // namespace", 0) == 0 && unnamed > 0) --unnamed;
-    if (std::regex_match(line, match, kNamespace)) space = match[1];
-    if (unnamed == 0 && std::regex_match(line, match, kType)) found.push_back(space + "::" + match[1].str());
+    if (line == "namespace {") {
+      unnamed = true;
+    } else if (line == "}  // namespace") {
+      unnamed = false;
+    } else if (line.rfind("namespace ", 0) == 0) {
+      space = line.substr(10, line.find(" {") - 10);
+    } else if (const std::string type = type_opened_by(line); !type.empty() && !unnamed) {
+      found.push_back(space + "::" + type);
+    }
   }
   return found;
 }

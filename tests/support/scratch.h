@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -28,11 +29,23 @@ class ScratchDirectory {
   ScratchDirectory& operator=(const ScratchDirectory&) = delete;
 
   [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string path(const std::string& name) const { return path_ + "/" + name; }
   [[nodiscard]] bool empty() const { return std::filesystem::is_empty(path_); }
+  /// Writes a file and returns its path.
+  [[nodiscard]] std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
 
  private:
   std::string path_;
 };
+
+/// A path in a directory of this process's own: tests run side by side.
+inline std::string temp_path(const std::string& name) {
+  static const ScratchDirectory own(std::filesystem::temp_directory_path());
+  return own.path(name);
+}
 
 /// Runs `body` in a child process and returns the text that it returned; "died" where it did not end well.
 inline std::string in_child(const std::function<std::string()>& body) {
