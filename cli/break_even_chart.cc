@@ -59,7 +59,10 @@ ChartAxis decades(std::string title, double low, double high, std::function<std:
                  .logarithmic = true,
                  .marks = {},
                  .label = std::move(label)};
-  for (double mark = low; mark <= high * 1.001; mark *= 10) axis.marks.push_back(mark);
+  const auto last = std::lround(std::log10(high));
+  for (auto decade = std::lround(std::log10(low)); decade <= last; ++decade) {
+    axis.marks.push_back(std::pow(10.0, static_cast<double>(decade)));
+  }
   return axis;
 }
 

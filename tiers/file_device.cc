@@ -153,7 +153,8 @@ DeviceEvidence FileDevice::evidence() const {
   struct stat facts {};
   if (fstat(file_->descriptor(), &facts) != 0) return evidence;
   const auto block_device = find_block_device(facts.st_dev);
-  const std::optional<DeviceTraffic> device = block_device ? device_traffic(block_device->stat_path) : std::nullopt;
+  const std::optional<DeviceTraffic> device =
+      block_device ? device_traffic(block_device->stat_path) : std::nullopt;
   if (device) {
     evidence.device_read = device->read;
     evidence.device_written = device->written;
