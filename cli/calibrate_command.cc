@@ -37,6 +37,7 @@ struct CalibrateOptions {
   std::string samples;
   std::string server;
   std::string server_model;
+  std::string server_key_file;
   std::string datasheet;
   std::int64_t chunk = 0;
   std::string out;
@@ -97,6 +98,11 @@ Result<std::optional<PrefillProfile>> prefill(const CalibrateOptions& options, C
   probe.url = options.server;
   probe.model = options.server_model;
   probe.seed = options.request.seed;
+  if (!options.server_key_file.empty()) {
+    const auto key = read_file(options.server_key_file);
+    if (key.has_error()) return key.error();
+    probe.api_key = key->substr(0, key->find_first_of("\r\n"));
+  }
   const auto report = calibrate::probe_prefill_server(
       probe, clock,
       [&](int done, int all, std::string_view what) {
@@ -205,6 +211,8 @@ void add_calibrate(CLI::App& program, Action& action) {
   server->excludes(sheet);
   command->add_option("--server-model", options->server_model,
                       "Model to ask the server for (default: its first)");
+  command->add_option("--server-key-file", options->server_key_file,
+                      "File whose first line is the server's API key; keeps it out of the profile");
   command
       ->add_option("--prefill-chunk", options->chunk,
                    "Prefill chunk of the server in tokens; 0: whole prompt")

@@ -138,6 +138,14 @@ TEST(Cli, AServerThatIsNotThereIsReportedBeforeMeasuring) {
   EXPECT_TRUE(scratch.empty());
 }
 
+TEST(Cli, AMissingKeyFileIsNamed) {
+  const ScratchDirectory scratch;
+  const Said said = run_program({"calibrate", "--path", scratch.path(), "--prefill-server",
+                                 "http://127.0.0.1:1", "--server-key-file", "/nowhere/key", "--model",
+                                 kSource + "/configs/models/Qwen3-8B.json", "--out", scratch.path("m.yaml")});
+  EXPECT_TRUE(says(said, 2, "/nowhere/key"));
+}
+
 TEST(Cli, ADryRunShowsTheBudgetAndTouchesNothing) {
   const ScratchDirectory scratch;
   EXPECT_TRUE(says(run_program({"calibrate", "--path", scratch.path(), "--dry-run"}), 0, "write"));
