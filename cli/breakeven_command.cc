@@ -189,6 +189,9 @@ Json to_json(const BreakEvenReport& report) {
 }
 
 int run(const BreakevenOptions& options) {
+  if (const auto writable = check_outputs({options.json, options.svg}); writable.has_error()) {
+    return fail(writable.error());
+  }
   const auto machine = read_machine(options);
   if (machine.has_error()) return fail(machine.error());
   const auto question = read_question(options);
@@ -203,11 +206,11 @@ int run(const BreakevenOptions& options) {
     for (const TierBreakEven& tier : report->tiers) std::cout << tier.sentence() << ".\n";
   }
   if (!options.json.empty()) {
-    if (const auto done = write_json(options.json, to_json(*report).dump(2)); done.has_error())
+    if (const auto done = write_text(options.json, to_json(*report).dump(2)); done.has_error())
       return fail(done.error());
   }
   if (!options.svg.empty()) {
-    const auto done = write_file_atomically(options.svg, break_even_chart(*machine));
+    const auto done = write_text(options.svg, break_even_chart(*machine));
     if (done.has_error()) return fail(done.error());
   }
   return kOk;

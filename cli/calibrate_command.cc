@@ -48,6 +48,12 @@ struct CalibrateOptions {
   [[nodiscard]] bool prefill() const { return !samples.empty() || !server.empty() || !datasheet.empty(); }
 };
 
+std::string samples_path(const std::string& profile) {
+  fs::path path(profile);
+  path.replace_extension(".samples.csv");
+  return path.string();
+}
+
 Result<void> check_options(CalibrateOptions& options) {
   if (options.prefill() && options.model.empty()) {
     return bad_input("calibrate", "prefill costs are costs of a model, and none is named",
@@ -59,18 +65,16 @@ Result<void> check_options(CalibrateOptions& options) {
   }
   if (!options.budget.empty()) {
     const auto bytes = parse_bytes(options.budget);
-    if (!bytes) return bad_input("--budget", "'" + options.budget + "' is no size", "write it as \"20 GiB\"");
+    if (!bytes || *bytes <= Bytes(0)) {
+      return bad_input("--budget", "'" + options.budget + "' is no size above 0", "write it as \"20 GiB\"");
+    }
     options.request.budget = *bytes;
   }
-  if (options.dry_run) return {};
-  if (options.out.empty()) {
+  if (options.out.empty() && !options.dry_run) {
     return bad_input("calibrate", "nothing says where the profile goes", "give --out machine.yaml");
   }
   // A minute of measuring must not end in a directory that cannot be written.
-  fs::path folder = fs::path(options.out).parent_path();
-  if (folder.empty()) folder = ".";
-  if (access(folder.c_str(), W_OK | X_OK) != 0) return os_error(errno, "write", options.out);
-  return {};
+  return check_outputs({options.out, options.out.empty() ? "" : samples_path(options.out), options.json});
 }
 
 /// Prefill costs from whichever source was named; empty where none was.
@@ -115,12 +119,6 @@ Result<std::optional<PrefillProfile>> prefill(const CalibrateOptions& options, C
   return wrap(calibrate::prefill_profile_from_server(*report, *shape, fit));
 }
 
-std::string samples_path(const std::string& profile) {
-  fs::path path(profile);
-  path.replace_extension(".samples.csv");
-  return path.string();
-}
-
 /// The samples first: a profile never stands without them.
 Result<void> write_results(const CalibrateOptions& options, const calibrate::Calibration& found) {
   const std::string beside = samples_path(options.out);
@@ -131,7 +129,7 @@ Result<void> write_results(const CalibrateOptions& options, const calibrate::Cal
     return written;
   }
   if (options.json.empty()) return {};
-  return write_json(options.json, calibration_json(found.profile, options.out));
+  return write_text(options.json, calibration_json(found.profile, options.out));
 }
 
 /// This process's own command line, for the profile.
@@ -154,12 +152,13 @@ int run_calibrate(CalibrateOptions options) {
   calibrate::Progress progress(std::cerr, isatty(STDERR_FILENO) != 0, clock);
   auto plan = calibrate::plan_calibration(options.request, clock);
   if (plan.has_error()) return fail(plan.error());
+  Result<std::optional<PrefillProfile>> costs{std::optional<PrefillProfile>()};
+  if (options.server.empty() || !options.dry_run) costs = prefill(options, clock, progress, signal.raised());
+  progress.clear();
+  if (costs.has_error()) return fail(costs.error());
   print_plan(options.dry_run ? std::cout : std::cerr, *plan);
   if (options.dry_run) return kOk;
 
-  auto costs = prefill(options, clock, progress, signal.raised());
-  progress.clear();
-  if (costs.has_error()) return fail(costs.error());
   auto found = calibrate::measure_machine(
       *plan, options.request, clock,
       [&](std::string_view tier, double share, std::string_view detail) {
@@ -171,8 +170,7 @@ int run_calibrate(CalibrateOptions options) {
   found->profile.prefill = std::move(*costs);
   found->profile.provenance.command = command_line();
   if (auto written = write_results(options, *found); written.has_error()) return fail(written.error());
-  // With --json - the table would spoil the JSON.
-  std::ostream& out = options.json == "-" ? std::cerr : std::cout;
+  std::ostream& out = table_stream(options.json);
   print_result(out, found->profile);
   out << "profile: " << options.out << ", samples: " << samples_path(options.out) << '\n';
   return options.strict && !trusted(found->profile) ? kUntrusted : kOk;

@@ -1,7 +1,9 @@
 // The `fulcrum` program: parses the command line, runs one subcommand, returns its exit code.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -42,8 +44,14 @@ int main(int argc, char** argv) {
     program.exit(wrong);
     return fulcrum::cli::kBadInput;
   }
+  std::signal(SIGXFSZ, SIG_IGN);  // a file-size limit is an error of the write, not the end of the program
   try {
-    return action();
+    const int code = action();
+    std::cout.flush();
+    if (std::cout.good()) return code;
+    std::fprintf(stderr,
+                 "fulcrum: standard output could not be written; look for a full disk or a closed pipe\n");
+    return fulcrum::cli::kFailed;
   } catch (const std::exception& unexpected) {
     std::fprintf(stderr, "fulcrum: internal error: %s\nPlease report it with the command line.\n",
                  unexpected.what());

@@ -1,12 +1,17 @@
 #include "cli/output.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <ostream>
 
 #include "base/atomic_file.h"
+#include "base/errors.h"
 
 namespace fulcrum::cli {
 namespace {
@@ -73,12 +78,37 @@ std::string number(double value, int digits) {
   return result;
 }
 
-Result<void> write_json(const std::string& path, const std::string& json) {
+Result<void> check_outputs(const std::vector<std::string>& paths) {
+  int to_stdout = 0;
+  for (const std::string& path : paths) {
+    if (path.empty()) continue;
+    if (path == "-") {
+      if (++to_stdout > 1) {
+        return bad_input("-", "two outputs cannot share standard output", "give one of them a file");
+      }
+      continue;
+    }
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) {
+      return bad_input(path, "this is a directory, and a file is to be written", "add a file name");
+    }
+    std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (folder.empty()) folder = ".";
+    if (::access(folder.c_str(), W_OK | X_OK) != 0) return os_error(errno, "write", path);
+  }
+  return {};
+}
+
+Result<void> write_text(const std::string& path, const std::string& text) {
   if (path == "-") {
-    std::cout << json << '\n';
+    std::cout << text << '\n';
     return {};
   }
-  return write_file_atomically(path, json + "\n");
+  return write_file_atomically(path, text + "\n");
+}
+
+std::ostream& table_stream(const std::string& json_path) {
+  return json_path == "-" ? std::cerr : std::cout;
 }
 
 }  // namespace fulcrum::cli

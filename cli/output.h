@@ -9,7 +9,7 @@
 
 namespace fulcrum::cli {
 
-/// Exit codes, the same for every subcommand (docs/cli.md).
+/// Exit codes, the same for every subcommand (`fulcrum --help`).
 enum ExitCode : int {
   kOk = 0,             ///< done
   kFailed = 1,         ///< the machine refused something: disk full, no permission, device error
@@ -35,7 +35,12 @@ class Table {
 /// A number with `digits` significant digits, thousands separated: "12,031", "0.374".
 [[nodiscard]] std::string number(double value, int digits = 3);
 
-/// Writes a JSON text to `path` ("-" is stdout), atomically.
-Result<void> write_json(const std::string& path, const std::string& json);
+/// Can these outputs be written, as far as can be told before the work? Empty names are skipped, "-" is
+/// standard output and may be named once. Kinds: bad_input, not_found, permission, read_only.
+Result<void> check_outputs(const std::vector<std::string>& paths);
+/// Writes a text to `path` ("-" is stdout), atomically.
+Result<void> write_text(const std::string& path, const std::string& text);
+/// Where tables go: to standard error where the JSON goes to standard output.
+std::ostream& table_stream(const std::string& json_path);
 
 }  // namespace fulcrum::cli

@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <iostream>
@@ -111,6 +112,11 @@ Result<Inputs> read_inputs(const ReplayOptions& options) {
     if (!strategy) return strategy.error();
     inputs.strategies.push_back(*strategy);
   }
+  if (!options.decisions.empty() && std::find(inputs.strategies.begin(), inputs.strategies.end(),
+                                              Strategy::break_even) == inputs.strategies.end()) {
+    return bad_input("--decisions", "only break_even's decisions are kept, and it is not compared",
+                     "add break_even to --compare");
+  }
   auto trace = read_requests(options, policy ? policy->block_tokens : Tokens(0));
   if (!trace) return trace.error();
   inputs.trace = std::move(*trace);
@@ -134,34 +140,37 @@ replay::ReportHead head_of(const Inputs& inputs) {
   return head;
 }
 
-void print_head(const ReplayOptions& options, const Inputs& inputs, const replay::ReportHead& head) {
-  std::cout << format(Tokens(static_cast<std::int64_t>(head.requests))) << " requests, "
-            << format(Tokens(head.prompt_tokens)) << " prompt tokens in blocks of " << head.block_tokens
-            << ", from " << options.trace << '\n';
-  if (head.skipped_lines > 0) std::cout << head.skipped_lines << " broken lines were skipped\n";
-  std::cout << options.replicas << " replicas, " << options.router << ", "
-            << (options.private_caches ? "private caches" : "one shared cache") << ", "
-            << format(Tokens(options.gpu_cache)) << " tokens of GPU cache each\nprofile "
-            << inputs.profile_name;
-  if (options.profile.empty()) std::cout << " (none was given: figures of another machine, see --profile)";
-  std::cout << "; capacities:";
-  for (const TierPolicy& tier : inputs.policy.tiers)
-    std::cout << ' ' << tier.name << ' ' << format(tier.capacity);
-  std::cout << (options.policy.empty() ? " (usual ones, see --policy)\n\n" : "\n\n");
+void print_head(std::ostream& out, const ReplayOptions& options, const Inputs& inputs,
+                const replay::ReportHead& head) {
+  out << format(Tokens(static_cast<std::int64_t>(head.requests))) << " requests, "
+      << format(Tokens(head.prompt_tokens)) << " prompt tokens in blocks of " << head.block_tokens
+      << ", from " << options.trace << '\n';
+  if (head.skipped_lines > 0) out << head.skipped_lines << " broken lines were skipped\n";
+  out << options.replicas << " replicas, " << options.router << ", "
+      << (options.private_caches ? "private caches" : "one shared cache") << ", "
+      << format(Tokens(options.gpu_cache)) << " tokens of GPU cache each\nprofile " << inputs.profile_name;
+  if (options.profile.empty()) out << " (none was given: figures of another machine, see --profile)";
+  out << "; capacities:";
+  for (const TierPolicy& tier : inputs.policy.tiers) out << ' ' << tier.name << ' ' << format(tier.capacity);
+  out << (options.policy.empty() ? " (usual ones, see --policy)\n\n" : "\n\n");
 }
 
 int run_scenario_file(const ReplayOptions& options) {
+  if (auto writable = check_outputs({options.json}); !writable) return fail(writable.error());
   const auto report = replay::run_scenario(options.scenario);
   if (!report) return fail(report.error());
-  print_scenario(std::cout, *report);
+  print_scenario(table_stream(options.json), *report);
   if (!options.json.empty()) {
-    if (auto written = write_json(options.json, scenario_json(*report)); !written)
+    if (auto written = write_text(options.json, scenario_json(*report)); !written)
       return fail(written.error());
   }
   return kOk;
 }
 
 int run_trace(const ReplayOptions& options) {
+  if (auto writable = check_outputs({options.json, options.decisions, options.svg}); !writable) {
+    return fail(writable.error());
+  }
   const auto inputs = read_inputs(options);
   if (!inputs) return fail(inputs.error());
   std::string decisions;
@@ -175,14 +184,15 @@ int run_trace(const ReplayOptions& options) {
                                        inputs->simulation, sink);
   if (!reports) return fail(reports.error());
   const replay::ReportHead head = head_of(*inputs);
-  print_head(options, *inputs, head);
-  print_comparison(std::cout, *reports);
+  std::ostream& out = table_stream(options.json);
+  print_head(out, options, *inputs, head);
+  print_comparison(out, *reports);
   std::vector<std::pair<std::string, std::string>> files;
   if (!options.json.empty()) files.emplace_back(options.json, report_json(head, *reports));
   if (!options.svg.empty()) files.emplace_back(options.svg, ttft_chart(inputs->trace.name, *reports));
   if (!options.decisions.empty()) files.emplace_back(options.decisions, std::move(decisions));
   for (const auto& [path, text] : files) {
-    if (auto written = write_json(path, text); !written) return fail(written.error());
+    if (auto written = write_text(path, text); !written) return fail(written.error());
   }
   return kOk;
 }
@@ -194,7 +204,11 @@ void add_replay(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand(
       "replay", "Replay recorded traffic on simulated devices: what is each policy worth?");
   add_replay_options(*command, *options);
-  command->get_option("--scenario")->excludes(command->get_option("--trace"));
+  CLI::Option* scenario = command->get_option("--scenario");  // it names all but where the figures go
+  for (CLI::Option* other : command->get_options()) {
+    const std::string name = other->get_name();
+    if (other != scenario && name != "--json" && name != "--help") scenario->excludes(other);
+  }
   command->callback([options, &action] {
     if (options->trace.empty() && options->scenario.empty()) {
       throw CLI::RequiredError("--trace or --scenario");

@@ -1,8 +1,22 @@
 #include "cli/replay_options.h"
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace fulcrum::cli {
+namespace {
+
+/// A finite number within a range. CLI11's own check lets NaN through.
+CLI::Validator number_within(double low, double high, const std::string& range) {
+  return {[=](const std::string& text) {
+            double value = 0;
+            const bool good = CLI::detail::lexical_cast(text, value) && value >= low && value <= high;
+            return good ? std::string() : "'" + text + "' is not a number " + range;
+          },
+          ""};
+}
+
+}  // namespace
 
 void add_replay_options(CLI::App& command, ReplayOptions& options) {
   command.add_option("--trace", options.trace,
@@ -27,12 +41,12 @@ void add_replay_options(CLI::App& command, ReplayOptions& options) {
   command.add_option("--gpu-cache", options.gpu_cache, "Tokens of prefix cache on each GPU")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--requests", options.requests, "Only the first so many requests");
+  command.add_option("--requests", options.requests, "Only the first so many requests; 0: all");
   command.add_option("--speed", options.speed, "Arrivals come so many times faster")
-      ->check(CLI::PositiveNumber)
+      ->check(number_within(1e-6, 1e6, "from 1e-6 to 1e6"))
       ->capture_default_str();
   command.add_option("--decode-share", options.decode_share, "Share of GPU time that decoding takes")
-      ->check(CLI::Range(0.0, 0.99))
+      ->check(number_within(0, 0.99, "from 0 to 0.99"))
       ->capture_default_str();
   command.add_option("--device-speed", options.slow, "tier=factor: the device is not as fast as its profile")
       ->delimiter(',');

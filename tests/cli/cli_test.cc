@@ -192,6 +192,48 @@ TEST(Cli, ReplayJsonHasTheDocumentedKeys) {
   }
 }
 
+TEST(Cli, NumbersThatAreNoneAreRefused) {
+  for (const char* option : {"--speed", "--decode-share"}) {
+    for (const char* value : {"nan", "inf", "-1", "1e400"}) {
+      EXPECT_TRUE(says(run_program({"replay", "--trace", kTrace, option, value}), 2, option)) << value;
+    }
+  }
+  EXPECT_TRUE(
+      says(run_program({"calibrate", "--path", "/tmp", "--dry-run", "--budget", "-4 GiB"}), 2, "--budget"));
+}
+
+TEST(Cli, JsonOnStandardOutputIsNothingElse) {
+  const std::string scenario = kSource + "/configs/scenarios/break_even_h100.yaml";
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"breakeven", "--profile", kProfile, "--json", "-"},
+           {"replay", "--scenario", scenario, "--json", "-"},
+           {"replay", "--trace", kTrace, "--requests", "50", "--json", "-"}}) {
+    EXPECT_TRUE(json::accept(run_program(arguments).out)) << arguments[0] << ' ' << arguments[1];
+  }
+  EXPECT_TRUE(says(run_program({"breakeven", "--profile", kProfile, "--json", "-", "--svg", "-"}), 2,
+                   "standard output"));
+}
+
+TEST(Cli, OutputsThatCannotBeWrittenAreRefusedBeforeTheWork) {
+  const ScratchDirectory scratch;
+  for (const std::string& path : {scratch.path(), scratch.path("missing/file")}) {
+    for (const std::vector<std::string>& arguments :
+         std::vector<std::vector<std::string>>{{"calibrate", "--path", scratch.path(), "--out", path},
+                                               {"breakeven", "--profile", kProfile, "--svg", path},
+                                               {"replay", "--trace", kTrace, "--decisions", path}}) {
+      const Said said = run_program(arguments);
+      EXPECT_TRUE(says(said, 2, path)) << arguments[0];
+      EXPECT_TRUE(said.out.empty()) << "nothing was done: " << said.out;
+    }
+  }
+  EXPECT_TRUE(scratch.empty());
+}
+
+TEST(Cli, AScenarioTakesNoOtherSettings) {
+  const std::string scenario = kSource + "/configs/scenarios/break_even_h100.yaml";
+  EXPECT_TRUE(says(run_program({"replay", "--scenario", scenario, "--replicas", "9"}), 2, "--replicas"));
+}
+
 TEST(Cli, ReplayIsDeterministic) {
   const ScratchDirectory scratch;
   for (const char* name : {"a.json", "b.json"}) {

@@ -203,6 +203,22 @@ TEST(Structure, EveryFileOpensWithWhatItIs) {
   }
 }
 
+// What stands between the fences behind <!-- name --> in a document.
+std::string block_of(const std::string& document, const std::string& name) {
+  const auto marker = document.find("<!-- " + name + " -->");
+  if (marker == std::string::npos) return {};
+  const auto begin = document.find('\n', document.find("```", marker)) + 1;
+  return document.substr(begin, document.find("```", begin) - begin);
+}
+
+TEST(Documents, TheReadmeShowsTheExampleAndWhatRunPrinted) {
+  const std::string readme = read(fs::path(FULCRUM_SOURCE_DIR) / "README.md");
+  const std::string example = read(fs::path(FULCRUM_SOURCE_DIR) / "examples/decide_once.cc");
+  EXPECT_EQ(block_of(readme, "decide_once"), example.substr(example.find("#include")));
+  EXPECT_NE(block_of(readme, "run").find("break_even"), std::string::npos)
+      << "scripts/update_readme.py fills it";
+}
+
 TEST(Structure, FilesStaySmallEnoughToRead) {
   for (const auto& path : sources()) {
     const std::string text = read(path);
