@@ -239,7 +239,7 @@ void add_breakeven(CLI::App& program, Action& action) {
   command->add_option("--setup", options->setup, "What if: every tier takes this long to start, e.g. 2ms");
   command
       ->add_option("--position", options->positions, "Positions in the prompt, tokens (default 0 to 128 Ki)")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30))
       ->delimiter(',');
   command->add_option("--json", options->json,
                       "Write the figures as JSON to this file; - is standard output");

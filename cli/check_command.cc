@@ -57,7 +57,9 @@ int check_policy(const std::string& path, const std::optional<MachineProfile>& p
     for (const std::string& what : too_large) std::cerr << "fulcrum: " << what << '\n';
     if (!too_large.empty()) return kBadInput;
   }
-  std::cout << path << ": ok" << (profile ? ", fits the profile" : "") << '\n';
+  std::cout << path << ": ok"
+            << (profile ? ", fits the profile" : " by itself (add --profile to hold it against a machine)")
+            << '\n';
   if (effective) std::cout << policy->to_yaml();
   return kOk;
 }

@@ -73,7 +73,7 @@ class Reading {
     if (problem.empty()) return {};
     if (skipped_++ == 0) first_problem_ = place(path_, number) + ": " + problem;
     if (options_.skip_bad) return {};
-    return bad_input(place(path_, number), problem, "Mend the line, or skip bad lines with --skip-bad.");
+    return bad_input(place(path_, number), problem, "mend the line, or skip bad lines with --skip-bad");
   }
 
   Result<Trace> finish() && {

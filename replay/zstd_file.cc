@@ -55,7 +55,7 @@ class LineReader::Impl {
       scanned = text_.size() - begin_;
       if (scanned > kLineMax) {
         return bad_input(path_ + ":" + std::to_string(number_ + 1), "the line is longer than 64 MiB",
-                         "Give a file with one record a line.");
+                         "give a file with one record a line");
       }
       text_.erase(0, std::exchange(begin_, 0));
       auto more = append();
@@ -153,7 +153,7 @@ Result<LineReader> LineReader::open(const std::string& path) {
   auto impl = std::make_unique<Impl>(path, fd);
   struct stat status {};
   if (::fstat(fd, &status) != 0) return os_error(errno, "read", path);
-  if (S_ISDIR(status.st_mode)) return bad_input(path, "this is a directory", "Give the file itself.");
+  if (S_ISDIR(status.st_mode)) return bad_input(path, "this is a directory", "give the file itself");
   auto started = impl->start();
   if (started.has_error()) return started.error();
   return LineReader(std::move(impl));
