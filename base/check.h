@@ -9,6 +9,5 @@ namespace fulcrum {
 
 }  // namespace fulcrum
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): needs the text and the place of the condition
 #define FULCRUM_CHECK(condition, note) \
   (static_cast<bool>(condition) ? void() : ::fulcrum::check_failed(__FILE__, __LINE__, #condition, (note)))

@@ -103,7 +103,7 @@ class ClaudeCodeParser final : public TraceParser {
   }
 
   /// A sub-agent's times count from its own entry; its ids are those of the session.
-  // NOLINTNEXTLINE(misc-no-recursion): bounded by kNestingMax
+  // Recursion is bounded by kNestingMax.
   void read_requests(const Json& requests, Seconds start, int depth, std::string& problem,
                      TraceBuilder& out) {
     for (std::size_t i = 0; i < requests.size() && problem.empty() && !out.full(); ++i) {
