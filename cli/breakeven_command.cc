@@ -13,6 +13,7 @@
 #include "cli/break_even_chart.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/this_machine.h"
 #include "fulcrum/model_shape.h"
 #include "fulcrum/profile.h"
 #include "model/break_even_report.h"
@@ -198,6 +199,7 @@ int run(const BreakevenOptions& options) {
   if (question.has_error()) return fail(question.error());
   const auto report = break_even_report(*machine, *question);
   if (report.has_error()) return fail(report.error());
+  if (!options.profile.empty()) note_whose_figures(options.profile, *machine);
   if (options.json != "-") {
     print_head(*report, *question);
     print_tiers(*report);

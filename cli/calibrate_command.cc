@@ -54,7 +54,21 @@ std::string samples_path(const std::string& profile) {
   return path.string();
 }
 
+/// One directory under two spellings would be measured twice, as two tiers.
+Result<void> check_paths(const std::vector<std::string>& paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      std::error_code missing;  // said better where the directory is opened
+      if (paths[i] != paths[j] && !fs::equivalent(paths[i], paths[j], missing)) continue;
+      return bad_input("--path", "'" + paths[j] + "' and '" + paths[i] + "' are the same directory",
+                       "name each directory once");
+    }
+  }
+  return {};
+}
+
 Result<void> check_options(CalibrateOptions& options) {
+  if (auto paths = check_paths(options.request.paths); paths.has_error()) return paths;
   if (options.prefill() && options.model.empty()) {
     return bad_input("calibrate", "prefill costs are costs of a model, and none is named",
                      "give its --model config.json");

@@ -10,6 +10,8 @@
 #include "base/errors.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/printable.h"
+#include "cli/this_machine.h"
 #include "fulcrum/policy.h"
 #include "fulcrum/profile.h"
 
@@ -20,6 +22,7 @@ struct CheckOptions {
   std::vector<std::string> policies;
   std::string profile;
   bool effective = false;
+  bool other_machine = false;
 };
 
 void print_profile(const std::string& path, const MachineProfile& profile) {
@@ -41,6 +44,25 @@ void print_profile(const std::string& path, const MachineProfile& profile) {
   } else {
     std::cout << "no prefill costs: break-even cannot be computed from this profile\n";
   }
+}
+
+/// Is the profile of this machine? Returns the exit code.
+int check_machine(const CheckOptions& options, const MachineProfile& profile) {
+  const MachineDifferences found = differences_here(profile);
+  for (const std::string& what : found.notes) note(options.profile, what);
+  if (found.same_machine()) {
+    std::cout << "it was measured on this machine\n";
+    return kOk;
+  }
+  std::string lines;
+  for (const std::string& what : found.mismatches) lines += (lines.empty() ? "" : "\n") + what;
+  if (options.other_machine) {
+    std::cout << "it was not measured on this machine:\n" << printable(lines) << '\n';
+    return kOk;
+  }
+  return fail(make_error(ErrorKind::mismatch, {}, options.profile + " does not fit this machine", lines,
+                         "calibrate this machine (fulcrum calibrate --path DIR --out FILE), or say "
+                         "--other-machine if the profile is not meant for this one"));
 }
 
 /// Reports one policy; returns its exit code.
@@ -74,6 +96,7 @@ int run(const CheckOptions& options) {
     auto loaded = MachineProfile::load(options.profile);
     if (loaded) {
       print_profile(options.profile, *loaded);
+      worst = check_machine(options, *loaded);
       profile = std::move(*loaded);
     } else {
       worst = fail(loaded.error());
@@ -92,10 +115,16 @@ void add_check(CLI::App& program, Action& action) {
   CLI::App* command =
       program.add_subcommand("check", "Check policies and a machine profile, and that they fit");
   command->add_option("--policy", options->policies, "policy file (YAML); may be given several times");
-  command->add_option("--profile", options->profile,
-                      "machine profile (YAML) that the policies are to run with");
+  CLI::Option* profile = command->add_option("--profile", options->profile,
+                                             "machine profile (YAML) that the policies are to run with");
   command->add_flag("--effective", options->effective,
                     "print each policy in full, every value with its origin");
+  command
+      ->add_flag("--other-machine", options->other_machine,
+                 "the profile is not meant for this machine: only show what differs here")
+      ->needs(profile);
+  command->footer(
+      "A profile is held against the machine that the command runs on; nothing is written to its drives.");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/atomic_file.h"
@@ -13,6 +14,7 @@
 #include "base/errors.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/printable.h"
 #include "policy/decision_log.h"
 
 namespace fulcrum::cli {
@@ -25,6 +27,16 @@ struct ExplainOptions {
   std::string policy;
   std::string profile;
 };
+
+/// A binary file given by mistake: refused before a part of it is shown as a broken line.
+Result<void> check_text(std::string_view line, const std::string& where) {
+  const std::size_t at = first_unprintable(line);
+  if (at == std::string_view::npos) return {};
+  return bad_input(
+      where,
+      "byte " + std::to_string(at + 1) + " of the line is no text (" + printable(line.substr(at, 1)) + ")",
+      "name a decision log, from 'fulcrum replay --decisions FILE'");
+}
 
 /// Another policy and machine, under which the decisions are taken again.
 struct Instead {
@@ -44,7 +56,9 @@ Result<std::vector<DecisionRecord>> read_log(const std::string& path) {
     at = end + 1;
     ++line_number;
     if (line.empty()) continue;
-    auto record = parse_decision(line, path + ":" + std::to_string(line_number));
+    const std::string where = path + ":" + std::to_string(line_number);
+    if (auto text_only = check_text(line, where); !text_only) return text_only.error();
+    auto record = parse_decision(line, where);
     if (!record) return record.error();
     records.push_back(std::move(*record));
   }
@@ -189,7 +203,7 @@ void add_explain(CLI::App& program, Action& action) {
   profile->needs(policy);
   command->footer(
       "Each decision is printed with both sides of its inequality, and taken again from the recorded\n"
-      "numbers. Exit codes: 0 all agree, 2 a broken line (named), 3 some come out otherwise.");
+      "numbers: the exit code is 3 where some come out otherwise.");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

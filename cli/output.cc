@@ -12,6 +12,7 @@
 
 #include "base/atomic_file.h"
 #include "base/errors.h"
+#include "cli/printable.h"
 
 namespace fulcrum::cli {
 namespace {
@@ -39,8 +40,12 @@ void separate_thousands(std::string& digits) {
 }  // namespace
 
 int fail(const Error& error) {
-  std::cerr << "fulcrum: " << error.message() << '\n';
+  std::cerr << "fulcrum: " << printable(error.message()) << '\n';
   return exit_code(error.kind);
+}
+
+void note(const std::string& where, const std::string& text) {
+  std::cerr << "fulcrum: note: " << printable(where) << ": " << printable(text) << '\n';
 }
 
 void Table::print(std::ostream& out) const {

@@ -18,8 +18,15 @@ enum ExitCode : int {
   kInterrupted = 130,  ///< stopped by Ctrl-C; nothing was left behind
 };
 
+/// The same in words, for the end of every --help.
+inline constexpr const char* kExitCodes =
+    "Exit codes: 0 done, 1 the machine refused something, 2 bad input (also a profile of another machine),\n"
+    "3 done but not to be relied on, 130 interrupted.";
+
 /// Prints "fulcrum: <message>" to stderr and returns the exit code for the error's kind.
 int fail(const Error& error);
+/// Prints "fulcrum: note: <where>: <text>" to stderr: worth knowing, no obstacle.
+void note(const std::string& where, const std::string& text);
 
 /// A text table: first column left, the others right, a rule under the head.
 class Table {

@@ -1,21 +1,23 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iostream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/document.h"
 #include "base/errors.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/example_profile.h"
 #include "cli/output.h"
 #include "cli/replay_options.h"
 #include "cli/replay_output.h"
+#include "cli/this_machine.h"
 #include "policy/decision_log.h"
 #include "replay/comparison.h"
 #include "replay/report.h"
@@ -27,6 +29,8 @@ namespace {
 
 using replay::Router;
 
+constexpr double kSlowest = 1e-6;
+constexpr double kFastest = 1e6;
 constexpr std::array kRouters = {Router::round_robin, Router::least_loaded, Router::session};
 
 /// All that a replay needs, read and checked.
@@ -62,18 +66,16 @@ Result<void> slow_down(const std::vector<std::string>& given, const PolicyConfig
   for (const std::string& text : given) {
     const auto equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    double scale = 0;
-    const char* end = text.data() + text.size();
-    const bool number =
-        equals != std::string::npos &&
-        std::from_chars(text.data() + equals + 1, end, scale) == std::from_chars_result{end, std::errc()};
+    const auto scale =
+        equals == std::string::npos ? std::nullopt : parse_number(std::string_view(text).substr(equals + 1));
     std::size_t tier = 0;
     while (tier < policy.tiers.size() && policy.tiers[tier].name != name) ++tier;
-    if (!number || !(scale > 0) || tier == policy.tiers.size()) {
+    const bool good = scale && *scale >= kSlowest && *scale <= kFastest;
+    if (!good || tier == policy.tiers.size()) {
       return bad_input("--device-speed", "'" + text + "' is no tier=factor",
-                       "name a tier of the policy and a factor above 0, e.g. nvme=0.1");
+                       "name a tier of the policy and a factor from 1e-6 to 1e6, e.g. nvme=0.1");
     }
-    simulation.truth[tier].bandwidth_scale = scale;
+    simulation.truth[tier].bandwidth_scale = *scale;
   }
   return {};
 }
@@ -173,6 +175,7 @@ int run_trace(const ReplayOptions& options) {
   }
   const auto inputs = read_inputs(options);
   if (!inputs) return fail(inputs.error());
+  if (!options.profile.empty()) note_whose_figures(options.profile, inputs->profile);
   std::string decisions;
   replay::DecisionSink sink;
   if (!options.decisions.empty()) {

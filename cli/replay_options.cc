@@ -48,7 +48,9 @@ void add_replay_options(CLI::App& command, ReplayOptions& options) {
   command.add_option("--decode-share", options.decode_share, "Share of GPU time that decoding takes")
       ->check(number_within(0, 0.99, "from 0 to 0.99"))
       ->capture_default_str();
-  command.add_option("--device-speed", options.slow, "tier=factor: the device is not as fast as its profile")
+  command
+      .add_option("--device-speed", options.slow,
+                  "tier=factor, 1e-6 to 1e6: the device is not as fast as its profile")
       ->delimiter(',');
   command.add_flag("--exact", options.exact,
                    "Devices and GPU without noise; default: as wide as the profile's intervals");

@@ -55,4 +55,18 @@ Said run_program(const std::vector<std::string>& arguments, double signal_after_
           .err = read(err)};
 }
 
+::testing::AssertionResult says(const Said& said, int exit_code, const std::string& words) {
+  if (said.exit_code != exit_code) {
+    return ::testing::AssertionFailure()
+           << "exit code " << said.exit_code << ", out: " << said.out << ", err: " << said.err;
+  }
+  if ((said.out + said.err).find(words) == std::string::npos) {
+    return ::testing::AssertionFailure() << "'" << words << "' is not in: " << said.out << said.err;
+  }
+  for (const char* noise : {"terminate called", "what():", "Aborted", "core dumped"}) {
+    if (said.err.find(noise) != std::string::npos) return ::testing::AssertionFailure() << said.err;
+  }
+  return ::testing::AssertionSuccess();
+}
+
 }  // namespace fulcrum::test

@@ -11,7 +11,6 @@
 #include "base/document.h"
 #include "base/random.h"
 #include "fulcrum/profile.h"
-#include "model/profile_match.h"
 #include "tests/model/example_profile.h"
 #include "tests/support/scratch.h"
 
@@ -231,19 +230,6 @@ TEST(Profile, FindsTiersByName) {
   ASSERT_NE(profile.tier("nvme"), nullptr);
   EXPECT_EQ(profile.tier("nvme")->medium, Medium::flash);
   EXPECT_EQ(profile.tier("tape"), nullptr);
-}
-
-TEST(ProfileMatch, NamesWhatDiffersAndForgivesWhatIsUnknown) {
-  const DeviceIdentity measured{"/mnt/a", "ext4", "nvme0n1", "DriveA", "abc", "none"};
-  EXPECT_TRUE(differences(measured, measured).empty());
-  EXPECT_TRUE(differences(measured, {"/mnt/b", "ext4", "nvme1n1", "DriveA", "abc", "none"}).empty())
-      << "the same drive, mounted elsewhere";
-  EXPECT_TRUE(differences({}, measured).empty());
-  const auto other = differences(measured, {"/mnt/a", "xfs", "nvme0n1", "DriveB", "def", "none"});
-  ASSERT_EQ(other.size(), 3U);
-  EXPECT_NE(other[0].find("DriveB"), std::string::npos);
-  EXPECT_NE(other[2].find("'ext4'"), std::string::npos);
-  EXPECT_EQ(differences({"/mnt/a", "ext4", "", "", "", ""}, {"/mnt/b", "ext4", "", "", "", ""}).size(), 1U);
 }
 
 TEST(ExampleProfile, ReproducesThePublishedPrefillTimes) {
