@@ -73,7 +73,18 @@ Costs::Costs(const PolicyConfig& policy, const MachineProfile& profile)
     FULCRUM_CHECK(tier != nullptr, "every tier of the policy is in the profile");
     slow_[i] = at_quantile(*tier, policy.load_quantile);
     typical_[i] = tier->transfer();
+    speed_[i] = 1;
   }
+}
+
+void Costs::set_speed(TierId tier, double factor) {
+  const std::size_t i = index_of(tier);
+  const double change = factor / speed_[i];
+  for (TransferLaw* law : {&slow_[i], &typical_[i]}) {
+    law->setup = law->setup * change;
+    law->contention.single = law->contention.single / change;
+  }
+  speed_[i] = factor;
 }
 
 Seconds Costs::saved(Tokens from, Tokens to) const {

@@ -3,7 +3,7 @@
 // Loads are judged at `load_quantile`: each parameter stands between its measured value and the unfavourable
 // end of its interval, and the interval is first widened where the tier's verdict is not `good`.
 // Recomputation is judged at `compute_quantile` (PrefillCost::marginal). Symbols: docs/break_even.md.
-// Immutable.
+// Changed by set_speed() alone.
 #pragma once
 
 #include <array>
@@ -31,6 +31,9 @@ class Costs {
   [[nodiscard]] const TransferLaw& typical(TierId tier) const { return typical_[index_of(tier)]; }
   [[nodiscard]] const PrefillLaw& prefill() const { return prefill_; }
 
+  /// Loads from a tier take `factor` times as long as was measured.
+  void set_speed(TierId tier, double factor);
+
   /// Recomputation of [from, to) that a load surely saves; not below 0.
   [[nodiscard]] Seconds saved(Tokens from, Tokens to) const;
   /// Seconds that loading all of a prefix from an idle tier gains: saved(0, reach) - l - kappa*reach/B.
@@ -48,6 +51,7 @@ class Costs {
   MarginalLaw compute_;
   std::array<TransferLaw, kMaxTiers> slow_{};
   std::array<TransferLaw, kMaxTiers> typical_{};
+  std::array<double, kMaxTiers> speed_{};  ///< factors that are in the laws
 };
 
 /// Priced seconds of a GPU second at utilisation rho: 1/(1-rho)^2, at most 25. One more second of work

@@ -10,11 +10,6 @@
 namespace fulcrum {
 namespace {
 
-// A limit that the operator set is an allowance over time: it may be used in bursts. What a device can take
-// only keeps its queue short.
-constexpr Seconds kLimitBurst{60};
-constexpr Seconds kDeviceBurst{4};
-
 // Remembered blocks that no tier holds: as many as the tiers could hold, and some where they are tiny.
 std::size_t forgotten_most(const PolicyConfig& policy, const Costs& costs) {
   if (policy.strategy != Strategy::break_even) return 0;
@@ -37,11 +32,17 @@ std::array<int, kMaxTiers> gates(const PolicyConfig& policy, const Costs& costs)
   return gates;
 }
 
-WriteBudget budget(const TierPolicy& policy, const TierProfile& profile, Strategy strategy) {
-  if (policy.write_limit) return {*policy.write_limit, *policy.write_limit * kLimitBurst};
+WriteBudget paced(const TierPolicy& policy, const TierProfile& profile, Strategy strategy) {
+  if (policy.write_limit) return {*policy.write_limit, *policy.write_limit * WriteBudget::kLimitBurst};
   const bool known = profile.medium != Medium::dram && profile.write.value > BytesPerSecond(0);
   if (strategy != Strategy::break_even || !known) return {};
-  return {profile.write.value, profile.write.value * kDeviceBurst};
+  return {profile.write.value, profile.write.value * WriteBudget::kDeviceBurst};
+}
+
+WriteBudget budget(const TierPolicy& policy, const TierProfile& profile, Strategy strategy) {
+  WriteBudget own = paced(policy, profile, strategy);
+  if (policy.write_limit_per_day) own.limit_day(*policy.write_limit_per_day);
+  return own;
 }
 
 }  // namespace
@@ -135,6 +136,29 @@ void Decider::on_cancel(RequestId request, Seconds now) {
 }
 void Decider::on_time(Seconds now) {
   impl_->on_time(now);
+}
+std::vector<std::size_t> Decider::restore(TierId tier, std::span<const FoundRun> runs, Seconds now) {
+  return impl_->restore(tier, runs, now);
+}
+void Decider::on_lost(TierId tier, std::span<const BlockKey> keys, Seconds now) {
+  impl_->on_lost(tier, keys, now);
+}
+void Decider::on_health(TierId tier, bool readable, bool writable, Seconds now) {
+  impl_->on_health(tier, readable, writable, now);
+}
+void Decider::on_speed(TierId tier, double factor, Seconds now) {
+  impl_->on_speed(tier, factor, now);
+}
+double Decider::worth(TierId tier, std::span<const BlockKey> blocks) const {
+  return impl_->worth(tier, blocks);
+}
+WriteBudgetState Decider::write_budget(TierId tier) const {
+  FULCRUM_CHECK(tier >= 0 && index_of(tier) < policy().tiers.size(), "a tier of the policy");
+  return impl_->write_budget(tier);
+}
+void Decider::restore_write_budget(TierId tier, const WriteBudgetState& state, Seconds down) {
+  FULCRUM_CHECK(tier >= 0 && index_of(tier) < policy().tiers.size(), "a tier of the policy");
+  impl_->restore_write_budget(tier, state, down);
 }
 std::vector<Order> Decider::take_orders() {
   return impl_->take_orders();

@@ -1,6 +1,7 @@
 // Decider::Impl: the parts of the decider and the events that move them.
 //
-// decider.cc holds the front door; decider_events.cc what requests cause; decider_orders.cc how orders begin
+// decider.cc holds the front door; decider_events.cc what requests cause; decider_host.cc what is told of
+// tiers; decider_orders.cc how orders begin
 // and end; decider_placement.cc what is written where.
 #pragma once
 
@@ -31,6 +32,15 @@ class Decider::Impl {
   void on_outcome(const Outcome& outcome, Seconds now);
   void on_cancel(RequestId request, Seconds now);
   void on_time(Seconds now);
+  std::vector<std::size_t> restore(TierId tier, std::span<const FoundRun> runs, Seconds now);
+  void on_lost(TierId tier, std::span<const BlockKey> keys, Seconds now);
+  void on_health(TierId tier, bool readable, bool writable, Seconds now);
+  void on_speed(TierId tier, double factor, Seconds now);
+  [[nodiscard]] double worth(TierId tier, std::span<const BlockKey> blocks) const;
+  [[nodiscard]] WriteBudgetState write_budget(TierId tier) const { return state(tier).budget.state(); }
+  void restore_write_budget(TierId tier, const WriteBudgetState& saved, Seconds down) {
+    state(tier).budget.restore(saved, down);
+  }
   std::vector<Order> take_orders() { return orders_.take(); }
 
   [[nodiscard]] TierCounters counters(TierId tier) const;
@@ -55,6 +65,8 @@ class Decider::Impl {
     std::vector<OrderId> orders;
   };
 
+  class Restoration;
+
   void advance(Seconds now);
   [[nodiscard]] TierState& state(TierId tier) { return states_[index_of(tier)]; }
   [[nodiscard]] const TierState& state(TierId tier) const { return states_[index_of(tier)]; }
@@ -78,6 +90,11 @@ class Decider::Impl {
   void finish_demotion(const Flight& flight, NodeId node);
   [[nodiscard]] std::vector<NodeId> nodes_of(const Flight& flight) const;
   [[nodiscard]] NodeId node_ending(std::span<const BlockKey> blocks, std::uint32_t end);
+
+  // Host
+  template <class Gone>
+  void lose(TierId tier, NodeId node, Gone gone);
+  [[nodiscard]] bool writable(TierId tier) const { return (writable_ & bit(tier)) != 0; }
 
   // Placement
   void admit(std::span<const BlockKey> blocks, TierId tier);
@@ -104,6 +121,7 @@ class Decider::Impl {
   std::array<TierState, kMaxTiers> states_{};
   std::map<RequestId, Staged> staged_;
   Bytes staged_bytes_{};
+  TierMask writable_ = 0xFF;
   Seconds now_{};
   std::vector<NodeId> path_;     ///< scratch
   std::vector<NodeId> skipped_;  ///< scratch

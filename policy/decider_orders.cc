@@ -50,6 +50,7 @@ OrderId Decider::Impl::begin_load(const Request& request, const Run& run, double
   flight.last = node_ending(request.blocks, run.first + run.count);
   flight.blocks = run.count;
   flight.waiters = {request.id};
+  flight.worth = residency_.worth(flight.last, flight.target >= 0 ? flight.target : flight.source);
   const OrderId order = begin(std::move(flight));
   traffic_.enqueue(run.tier, order, bytes(run.count), saved_per_byte, kind == OrderKind::load);
   return order;

@@ -41,7 +41,8 @@ void Decider::Impl::admit(std::span<const BlockKey> blocks, TierId tier) {
       std::find_if(path_.begin(), path_.end(), [&](NodeId id) { return !index_[id].in(tier); });
   if (absent == path_.end()) return;
   const std::uint32_t first = index_[*absent].start;
-  if (!valuation_->admits(tier, costs_.block_tokens() * static_cast<std::int64_t>(count))) {
+  const bool pays = valuation_->admits(tier, costs_.block_tokens() * static_cast<std::int64_t>(count));
+  if (!pays || !writable(tier)) {
     state(tier).refused += count - first;
     return;
   }
@@ -81,12 +82,14 @@ void Decider::Impl::write(NodeId last, std::uint32_t blocks, TierId tier) {
   flight.target = tier;
   flight.last = last;
   flight.blocks = blocks;
+  flight.worth = residency_.worth(last, tier);
   state(tier).written += bytes(blocks);
   orders_.issue(begin(std::move(flight)));
 }
 
 // Keeps a reserve free: what is worth least moves down, if a lower tier wants it.
 void Decider::Impl::write_down(TierId tier) {
+  if ((traffic_.open() & bit(tier)) == 0) return;
   EvictionOrder& leaving = residency_.order(tier);
   skipped_.clear();
   const Bytes staged = tier == 0 ? staged_bytes_ : Bytes(0);
@@ -105,7 +108,7 @@ void Decider::Impl::write_down(TierId tier) {
 
 // Sends an idle leaf of a tier down, or drops what is lacking of it where a lower tier has it anyway.
 bool Decider::Impl::leave(NodeId node, TierId tier, Bytes lacking) {
-  if ((index_[node].resident >> (tier + 1)) != 0) {
+  if (((index_[node].resident & traffic_.open()) >> (tier + 1)) != 0) {
     const std::int64_t blocks = (lacking.value() - 1) / costs_.block_bytes().value() + 1;
     const std::int64_t back = std::min<std::int64_t>(blocks, index_[node].count());
     residency_.drop(residency_.cut_back(node, static_cast<std::uint32_t>(back)), tier);
@@ -113,6 +116,7 @@ bool Decider::Impl::leave(NodeId node, TierId tier, Bytes lacking) {
   }
   const std::uint32_t reach = std::max(index_[node].reach, index_[node].end());
   for (auto below = static_cast<TierId>(tier + 1); below < costs_.tiers(); ++below) {
+    if (!writable(below) || index_[node].in(below)) continue;
     if (!valuation_->admits(below, costs_.block_tokens() * static_cast<std::int64_t>(reach))) continue;
     if (demote(node, tier, below)) return true;
   }
@@ -131,6 +135,7 @@ bool Decider::Impl::demote(NodeId node, TierId from, TierId to) {
   flight.target = to;
   flight.last = back;
   flight.blocks = fits;
+  flight.worth = residency_.worth(back, to);
   state(from).leaving += bytes(fits);
   state(to).written += bytes(fits);
   orders_.issue(begin(std::move(flight)));

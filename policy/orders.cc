@@ -14,8 +14,18 @@ void Orders::issue(OrderId id) {
   FULCRUM_CHECK(flight != nullptr && !flight->issued, "an order is handed out once");
   flight->issued = true;
   const RequestId request = flight->waiters.empty() ? 0 : flight->waiters.front();
-  out_.push_back({id, flight->kind, flight->source, flight->target, request, bytes(*flight),
-                  index_->keys_ending(flight->last, flight->blocks)});
+  Order order;
+  order.id = id;
+  order.kind = flight->kind;
+  order.source = flight->source;
+  order.target = flight->target;
+  order.request = request;
+  order.bytes = bytes(*flight);
+  order.worth = flight->worth;
+  order.keys = index_->keys_ending(flight->last, flight->blocks);
+  order.first = (*index_)[flight->last].end() - flight->blocks;
+  if (order.first > 0) order.parent = index_->keys_ending(flight->last, flight->blocks + 1).front();
+  out_.push_back(std::move(order));
 }
 
 void Orders::call_off(OrderId id) {

@@ -18,6 +18,7 @@ struct Flight {
   TierId target = kNowhere;
   NodeId last = kNoNode;
   std::uint32_t blocks = 0;
+  double worth = 0;                ///< of the last block where it goes
   std::vector<RequestId> waiters;  ///< requests that it is for
   bool issued = false;             ///< handed to a mover; false while the gate holds it back
   bool called_off = false;         ///< the mover was told to stop

@@ -60,11 +60,11 @@ Plan Planner::plan(const Request& request) const {
 }
 
 bool Planner::extend(Plan& plan, const PrefixNode& node, std::uint32_t first, std::uint32_t end) const {
-  if (node.resident == 0) return false;
+  const auto resident = static_cast<TierMask>(node.resident & traffic_.open());
+  if (resident == 0) return false;
   const Flight* flight = node.loading != 0 ? orders_.find(node.loading) : nullptr;
   const OrderId order = flight != nullptr ? node.loading : 0;
-  const TierId tier =
-      flight != nullptr ? flight->source : static_cast<TierId>(std::countr_zero(node.resident));
+  const TierId tier = flight != nullptr ? flight->source : static_cast<TierId>(std::countr_zero(resident));
   if (plan.run_count > 0) {
     Run& last = plan.runs[plan.run_count - 1U];
     if (last.tier == tier && last.order == order) {

@@ -5,6 +5,7 @@
 #include "base/document.h"
 #include "base/errors.h"
 #include "fulcrum/policy.h"
+#include "policy/write_budget.h"
 
 namespace fulcrum {
 namespace {
@@ -29,6 +30,8 @@ class Comparison {
   std::vector<std::string> run_capacities() {
     for (std::size_t i = 0; i < policy_.tiers.size(); ++i) check_space(i);
     check_memory();
+    const Bytes block = policy_.strategy == Strategy::none ? Bytes(0) : block_bytes();
+    if (policy_.engine.staging < block) add("engine.staging", less_than(policy_.engine.staging, block));
     return std::move(problems_);
   }
 
@@ -55,18 +58,41 @@ class Comparison {
     return profile_.tier(policy_.tiers[i].profile);
   }
 
-  /// Capacity and staging must hold one block at least.
+  /// Of one block, or 0 where the profile does not say.
+  [[nodiscard]] Bytes block_bytes() const {
+    if (!profile_.prefill || !(profile_.prefill->kv_bytes_per_token > BytesPerToken(0))) return Bytes(0);
+    return policy_.block_tokens * profile_.prefill->kv_bytes_per_token;
+  }
+
+  static std::string less_than(Bytes held, Bytes block) {
+    return format(held) + " holds less than one block of " + format(block);
+  }
+
+  /// Capacity and staging must hold one block at least, and the write limits let one through.
   void check_blocks() {
-    if (!profile_.prefill || !(profile_.prefill->kv_bytes_per_token > BytesPerToken(0))) return;
-    const Bytes block = policy_.block_tokens * profile_.prefill->kv_bytes_per_token;
+    const Bytes block = block_bytes();
     for (std::size_t i = 0; i < policy_.tiers.size(); ++i) {
-      if (policy_.tiers[i].capacity >= block) continue;
-      add(key_of(i, "capacity"),
-          format(policy_.tiers[i].capacity) + " holds less than one block of " + format(block));
+      const TierPolicy& tier = policy_.tiers[i];
+      if (tier.capacity < block) add(key_of(i, "capacity"), less_than(tier.capacity, block));
+      check_limits(i, block);
     }
     if (policy_.preload && policy_.preload_staging < block) {
-      add("preload.staging",
-          format(policy_.preload_staging) + " holds less than one block of " + format(block));
+      add("preload.staging", less_than(policy_.preload_staging, block));
+    }
+  }
+
+  void check_limits(std::size_t i, Bytes block) {
+    const TierPolicy& tier = policy_.tiers[i];
+    const BytesPerSecond least = block / WriteBudget::kLimitBurst;
+    if (tier.write_limit && *tier.write_limit < least) {
+      add(key_of(i, "write_limit"), format(*tier.write_limit) + " never lets a block of " + format(block) +
+                                        " through; it takes " + format(least) + " at least");
+    }
+    const auto share = static_cast<std::int64_t>(WriteBudget::kDayShare);
+    if (tier.write_limit_per_day && *tier.write_limit_per_day / share < block) {
+      add(key_of(i, "write_limit_per_day"), format(*tier.write_limit_per_day) + " never lets a block of " +
+                                                format(block) + " through; it takes " +
+                                                std::to_string(share) + " times as much at least");
     }
   }
 
@@ -83,6 +109,10 @@ class Comparison {
           "'" + costs->name +
               "' is an HDD with no dram tier above it. Blocks leave the GPU at "
               "some 0.7 GB/s and would wait for seeks and commits; put a dram tier first");
+    }
+    if (costs->medium == Medium::dram && !policy_.tiers[i].paths.empty()) {
+      add(key_of(i, policy_.tiers[i].paths.size() == 1 ? "path" : "paths"),
+          "'" + costs->name + "' is host memory and has no directory; leave the key out");
     }
     check_order(i, *costs);
   }
@@ -124,18 +154,18 @@ class Comparison {
                                "' above it (" + format(above->read.value) + "); list the fastest tier first");
   }
 
-  /// dram tiers and the preload staging share the host's memory.
+  /// dram tiers and what is staged share the host's memory.
   void check_memory() {
     const Bytes memory = profile_.provenance.memory;
     if (memory <= Bytes(0)) return;
-    Bytes wanted = policy_.preload ? policy_.preload_staging : Bytes(0);
+    Bytes wanted = policy_.engine.staging + (policy_.preload ? policy_.preload_staging : Bytes(0));
     for (std::size_t i = 0; i < policy_.tiers.size(); ++i) {
       const TierProfile* costs = profile_of(i);
       if (costs != nullptr && costs->medium == Medium::dram) wanted += policy_.tiers[i].capacity;
     }
     if (wanted > memory) {
       add("preload.staging",
-          "dram tiers and preload staging want " + format(wanted) + " of a machine with " + format(memory));
+          "dram tiers and staging want " + format(wanted) + " of a machine with " + format(memory));
     }
   }
 

@@ -3,7 +3,7 @@
 
 #include "base/document.h"
 #include "base/quantity_text.h"
-#include "fulcrum/policy.h"
+#include "policy/policy_reader.h"
 
 namespace fulcrum {
 namespace {
@@ -39,7 +39,28 @@ void add_tier(CommentedLines& lines, const TierPolicy& tier, const std::string& 
   lines.add("    ", path, "profile", yaml_quote(tier.profile));
   lines.add("    ", path, "capacity", format_exact(tier.capacity));
   lines.add("    ", path, "write_limit", tier.write_limit ? format_exact(*tier.write_limit) : "none");
+  const auto& daily = tier.write_limit_per_day;
+  lines.add("    ", path, "write_limit_per_day", daily ? format_exact(*daily) : "none");
   lines.add("    ", path, "gate", tier.gate == 0 ? "auto" : std::to_string(tier.gate));
+  if (tier.paths.size() == 1) lines.add("    ", path, "path", yaml_quote(tier.paths.front()));
+  if (tier.paths.size() < 2) return;
+  std::string list;
+  for (const std::string& one : tier.paths) list += (list.empty() ? "" : ", ") + yaml_quote(one);
+  lines.add("    ", path, "paths", "[" + list + "]");
+}
+
+void add_engine(CommentedLines& lines, const EnginePolicy& engine) {
+  const std::string path = "engine.";
+  lines.add_heading("engine:");
+  lines.add("  ", path, "staging", format_exact(engine.staging));
+  lines.add("  ", path, "deadline", format_exact(engine.deadline));
+  lines.add("  ", path, "copy_threads", std::to_string(engine.copy_threads));
+  lines.add("  ", path, "shared_memory", engine.shared_memory ? "true" : "false");
+  lines.add("  ", path, "huge_pages",
+            std::string(kHugePageNames[static_cast<std::size_t>(engine.huge_pages)]));
+  lines.add("  ", path, "numa_node", engine.numa_node < 0 ? "auto" : std::to_string(engine.numa_node));
+  lines.add("  ", path, "limbo", format_exact(engine.limbo));
+  lines.add("  ", path, "foreign", std::string(kForeignNames[engine.replace_foreign ? 1 : 0]));
 }
 
 }  // namespace
@@ -67,6 +88,7 @@ std::string PolicyConfig::to_yaml() const {
   lines.add("  ", "reuse.", "prior", format_exact(reuse_prior));
   lines.add("  ", "reuse.", "half_life", format_exact(reuse_half_life));
   lines.add("", "", "gpu_price", gpu_price == 0 ? "auto" : format_exact(gpu_price));
+  add_engine(lines, engine);
   return lines.text();
 }
 

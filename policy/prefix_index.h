@@ -38,6 +38,17 @@ class PrefixIndex {
     }
   }
 
+  /// Visits every node that was there at the start of the call; the visitor may split them.
+  template <class Visit>
+  void each(Visit&& visit) {
+    const auto count = static_cast<NodeId>(nodes_.size());
+    for (NodeId id = kRoot + 1; id < count; ++id) {
+      if (!nodes_[id].keys.empty()) visit(id);
+    }
+  }
+  /// The node that begins with this key, or kNoNode.
+  [[nodiscard]] NodeId find_head(const BlockKey& key) const { return heads_.find(key, nodes_); }
+
   /// The nodes along the known part of a chain, into `path`; the last one is split where the chain leaves
   /// it. Returns the number of blocks known.
   std::uint32_t trace(std::span<const BlockKey> blocks, std::vector<NodeId>& path);

@@ -58,6 +58,13 @@ void Residency::touch(std::span<const NodeId> path, Seconds now, bool asked, std
   }
 }
 
+void Residency::seen(NodeId id, Seconds used) {
+  PrefixNode& node = index_[id];
+  node.tick = ++tick_;
+  node.used = used;
+  refresh(id);
+}
+
 void Residency::count_child(NodeId parent, TierMask before, TierMask after) {
   if (parent == kRoot || before == after) return;
   PrefixNode& node = index_[parent];

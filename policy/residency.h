@@ -33,6 +33,8 @@ class Residency {
 
   /// The nodes were asked for now, in a chain of `reach` blocks; 0: as long as it was.
   void touch(std::span<const NodeId> path, Seconds now, bool asked, std::uint32_t reach);
+  /// A node that was found at the start, last used then. Later calls are later uses.
+  void seen(NodeId node, Seconds used);
   /// Sets what holds a node.
   void change(NodeId node, TierMask resident, TierMask pending);
   /// An order in flight uses these blocks, and reads them from `source` where that is a tier; or no longer.

@@ -44,7 +44,8 @@ void Traffic::enqueue(TierId tier, OrderId order, Bytes bytes, double saved_per_
 
 std::optional<OrderId> Traffic::start_next(TierId tier) {
   Lane& own = lane(tier);
-  if (own.queue.empty() || in_flight(tier) >= gates_[index_of(tier)]) return std::nullopt;
+  if ((open_ & bit(tier)) == 0 || own.queue.empty() || in_flight(tier) >= gates_[index_of(tier)])
+    return std::nullopt;
   const auto next = std::min_element(own.queue.begin(), own.queue.end(),
                                      [](const Queued& a, const Queued& b) { return a.before(b); });
   const OrderId order = next->order;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "policy/costs.h"
+#include "policy/node.h"
 
 namespace fulcrum {
 
@@ -31,6 +32,13 @@ class Traffic {
   std::optional<OrderId> start_next(TierId tier);
   /// Takes a load out, in flight or queued.
   void remove(TierId tier, OrderId order);
+
+  /// Whether loads of a tier may start at all.
+  void set_open(TierId tier, bool open) {
+    open_ = static_cast<TierMask>(open ? open_ | bit(tier) : open_ & ~bit(tier));
+  }
+  /// Tiers that can be read.
+  [[nodiscard]] TierMask open() const { return open_; }
 
   /// A queued load is waited for now.
   void hurry(TierId tier, OrderId order);
@@ -69,6 +77,7 @@ class Traffic {
   const Costs* costs_;
   std::array<int, kMaxTiers> gates_;
   std::array<Lane, kMaxTiers> lanes_{};
+  TierMask open_ = 0xFF;
   Seconds now_{};
 };
 

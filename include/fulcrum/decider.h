@@ -41,6 +41,20 @@ struct TierCounters {
   int loads_queued = 0;  ///< held back by the gate
 };
 
+/// Consecutive blocks of one chain that a tier held when the process started.
+struct FoundRun {
+  BlockKey parent;          ///< key of the block before keys[0]; of no meaning where first is 0
+  std::uint32_t first = 0;  ///< position of keys[0] in its chain, in blocks
+  std::span<const BlockKey> keys;
+  Seconds age{};  ///< since its last use
+};
+
+/// What is left of a tier's write limits; survives a restart.
+struct WriteBudgetState {
+  double left = 0;      ///< bytes of the bucket; may be negative
+  double day_left = 0;  ///< bytes of the day's limit
+};
+
 class Decider {
  public:
   /// Kinds: mismatch (policy against profile), bad_input (no prefill profile; zero capacity).
@@ -67,6 +81,25 @@ class Decider {
   void on_cancel(RequestId request, Seconds now);
   /// Time passed; lets deferred work (write-down within the write limits) move on.
   void on_time(Seconds now);
+
+  /// What a tier holds at the start, in any order; call it once a tier, before other events. A run hangs
+  /// below its parent, wherever that is held, also by a tier that was restored before; whose parent is
+  /// nowhere, or for whom there is no room, is refused. Returns the numbers of the refused runs, for the
+  /// caller to erase.
+  std::vector<std::size_t> restore(TierId tier, std::span<const FoundRun> runs, Seconds now);
+  /// A tier gave these blocks up by itself. Unknown ones are ignored.
+  void on_lost(TierId tier, std::span<const BlockKey> keys, Seconds now);
+  /// What a tier can be used for from now on. One that cannot be read is not planned with, and its loads are
+  /// called off; one that cannot be written gets no writes. What it holds stays known.
+  void on_health(TierId tier, bool readable, bool writable, Seconds now);
+  /// Loads from a tier take `factor` times as long as the profile says; 1: as measured. See model/drift.h.
+  void on_speed(TierId tier, double factor, Seconds now);
+  /// Worth of the last of these blocks in a tier, on the scale by which it evicts (log2); -infinity if
+  /// unknown.
+  [[nodiscard]] double worth(TierId tier, std::span<const BlockKey> blocks) const;
+  [[nodiscard]] WriteBudgetState write_budget(TierId tier) const;
+  /// `down`: how long the process did not run, as far as it is known; 0 is always safe.
+  void restore_write_budget(TierId tier, const WriteBudgetState& state, Seconds down);
 
   /// Orders issued since the last call. The caller carries them out and answers with on_outcome.
   [[nodiscard]] std::vector<Order> take_orders();

@@ -105,6 +105,9 @@ struct Order {
   RequestId request = 0;  ///< 0 where no request waits for it
   Bytes bytes{};
   std::vector<BlockKey> keys;
+  BlockKey parent{};        ///< key of the block before keys[0]; zero where first is 0
+  std::uint32_t first = 0;  ///< position of keys[0] in its chain, in blocks
+  double worth = 0;         ///< of the last block where it goes, for tiers that evict on their own (log2)
 };
 
 enum class OutcomeKind : std::uint8_t { done, partial, failed, cancelled };

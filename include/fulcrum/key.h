@@ -15,11 +15,11 @@ namespace fulcrum {
 
 /// Everything that makes KV bytes usable or not: another value anywhere means other bytes.
 struct Namespace {
-  std::string model;   ///< name and weights revision
-  std::string layout;  ///< KV layout, quantisation, RoPE settings
-  std::string dtype;   ///< element type of the stored KV
-  int ranks = 1;       ///< tensor-parallel ranks whose bytes one row holds
-  std::string salt;    ///< tenant salt; empty where tenants share
+  std::string model{};   ///< name and weights revision
+  std::string layout{};  ///< KV layout, quantisation, RoPE settings
+  std::string dtype{};   ///< element type of the stored KV
+  int ranks = 1;         ///< tensor-parallel ranks whose bytes one row holds
+  std::string salt{};    ///< tenant salt; empty where tenants share
 
   /// 64-bit fingerprint of all fields. Thread-safe, deterministic, the same on every host.
   [[nodiscard]] std::uint64_t fingerprint() const;

@@ -23,11 +23,29 @@ enum class Strategy {
 [[nodiscard]] std::string_view to_string(Strategy strategy);
 
 struct TierPolicy {
-  std::string name;                           ///< of this tier
-  std::string profile;                        ///< the profile's tier with its costs; default: `name`
-  Bytes capacity{};                           ///< bytes it may hold, in flight included
-  std::optional<BytesPerSecond> write_limit;  ///< long-run write rate; none: what the device can take
-  int gate = 0;                               ///< loads at once; 0: N* from the profile
+  std::string name;                               ///< of this tier
+  std::string profile;                            ///< the profile's tier with its costs; default: `name`
+  Bytes capacity{};                               ///< bytes it may hold, in flight included
+  std::optional<BytesPerSecond> write_limit;      ///< long-run write rate; none: what the device can take
+  int gate = 0;                                   ///< loads at once; 0: N* from the profile
+  std::optional<Bytes> write_limit_per_day = {};  ///< most bytes written in any 24 hours
+  std::vector<std::string> paths = {};            ///< directories of a tier of files; several: it is striped
+};
+
+/// What the engine needs beside the tiers; simulations ignore it.
+struct EnginePolicy {
+  enum class HugePages { automatic, always, never };
+
+  Bytes staging{std::int64_t{1} << 30};  ///< rows of loads and writes in flight
+  Seconds deadline{60};                  ///< most that a load may take
+  int copy_threads = 2;
+  bool shared_memory = false;  ///< rows in a memory file that other processes can map
+  HugePages huge_pages = HugePages::automatic;
+  int numa_node = -1;  ///< -1: leave it to the kernel
+  Bytes limbo{
+      std::int64_t{256} << 20};  ///< rows that a device may keep after deadlines before it is given up
+  bool replace_foreign =
+      false;  ///< a directory of another namespace or format: true: start empty in its place
 };
 
 struct PolicyConfig {
@@ -48,6 +66,8 @@ struct PolicyConfig {
   Seconds reuse_half_life{120};                  ///< age at which that chance has halved
   double gpu_price = 0;                          ///< priced seconds per GPU second; 0: 1/(1-rho)^2 of
                          ///< Request::gpu_load, at most 25 (theory: docs/break_even.md)
+
+  EnginePolicy engine;
 
   /// Strict load: all problems at once, each with file:line:column and the nearest valid key.
   /// Kinds: not_found, permission, bad_input, mismatch (another version).
