@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "calibrate/placement.h"
 #include "calibrate/storage_probe.h"
 #include "fulcrum/version.h"
 #include "tiers/file_device.h"
@@ -60,13 +61,24 @@ void add_context(const Preflight& seen, TierProfile& tier) {
     tier.findings.emplace_back("random reads are as slow as a turning disk's: if it is one, use --hdd");
 }
 
-Result<StorageReport> measure_path(const PathPlan& path, Clock& clock, const TierProgress& progress,
-                                   const std::atomic<bool>& stop) {
+/// Rates of turning disks fall from the first, outermost tracks to the last.
+std::string zone_text(const Result<DiskPlace>& place) {
+  if (place.has_error())
+    return "in which zone of the disk the scratch file lay is not known: " + place.error().message();
+  const auto share = [&](Bytes at) { return percent_text(at / place->disk); };
+  return "the scratch file lay at " + share(place->middle) + " of the disk (between " + share(place->first) +
+         " and " + share(place->last) + "): outer zones come first, the innermost is about half as fast";
+}
+
+Result<StorageReport> measure_path(const PathPlan& path, const std::vector<NumaNode>& nodes, Clock& clock,
+                                   const TierProgress& progress, const std::atomic<bool>& stop) {
+  const Placement placement = stay_near(nodes, path.seen.device.numa_node);
   FileDeviceOptions options;
   options.size = path.plan.file;
   const auto device = FileDevice::open(path.seen.path, options);
   if (device.has_error()) return device.error();
   ProbeHooks hooks;
+  hooks.heat = [&] { return temperature(path.seen.sensor); };
   hooks.progress = [&](double share, std::string_view what) { progress(path.tier, share, what); };
   auto report = probe_storage(**device, clock, path.plan, hooks, stop);
   if (report.has_error()) return report;
@@ -74,6 +86,8 @@ Result<StorageReport> measure_path(const PathPlan& path, Clock& clock, const Tie
   report->tier.medium = path.seen.medium;
   report->tier.space = path.seen.filesystem;
   add_context(path.seen, report->tier);
+  if (!placement.finding.empty()) report->tier.findings.push_back(placement.finding);
+  if (path.seen.medium == Medium::hdd) report->tier.findings.push_back(zone_text((*device)->disk_place()));
   return report;
 }
 
@@ -131,7 +145,7 @@ Result<Calibration> measure_machine(const CalibrationPlan& plan, const Calibrati
   memory->tier.space = plan.facts.memory;
   add(std::move(*memory));
   for (const PathPlan& path : plan.paths) {
-    auto report = measure_path(path, clock, progress, stop);
+    auto report = measure_path(path, plan.facts.nodes, clock, progress, stop);
     if (report.has_error()) return report.error();
     add(std::move(*report));
   }

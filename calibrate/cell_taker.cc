@@ -2,24 +2,35 @@
 
 #include <algorithm>
 
+#include "base/errors.h"
+
 namespace fulcrum::calibrate {
 namespace {
 
 constexpr Bytes kSmallRead{4096};
-constexpr int kRunSamples = 2;  // whole runs in one sample of a turning medium
+constexpr Seconds kSlice{0.05};  // of a rest, between looks at the stop
+constexpr int kRunSamples = 2;   // whole runs in one sample of a turning medium
 
 }  // namespace
 
-Result<CellTaker> CellTaker::create(Device& device, Clock& clock, const ProbePlan& plan, const CpuMeter& cpu,
-                                    const std::atomic<bool>& stop) {
-  auto runner =
-      LoadRunner::create(device, clock, Payload(plan.seed, plan.payload), plan.arena, cpu, stop, plan.seed);
+Result<CellTaker> CellTaker::create(Device& device, Clock& clock, const ProbePlan& plan,
+                                    const ProbeHooks& hooks, const std::atomic<bool>& stop) {
+  auto runner = LoadRunner::create(device, clock, Payload(plan.seed, plan.payload), plan.arena, hooks.cpu,
+                                   stop, plan.seed);
   if (runner.has_error()) return runner.error();
-  return CellTaker(device, clock, plan, std::move(*runner));
+  return CellTaker(device, clock, plan, hooks, std::move(*runner), stop);
 }
 
-CellTaker::CellTaker(Device& device, Clock& clock, const ProbePlan& plan, LoadRunner runner)
-    : device_(&device), clock_(&clock), plan_(plan), runner_(std::move(runner)), start_(clock.now()) {
+CellTaker::CellTaker(Device& device, Clock& clock, const ProbePlan& plan, const ProbeHooks& hooks,
+                     LoadRunner runner, const std::atomic<bool>& stop)
+    : device_(&device),
+      clock_(&clock),
+      plan_(plan),
+      runner_(std::move(runner)),
+      heat_(hooks.heat),
+      stop_(&stop),
+      start_(clock.now()) {
+  heat_.look(start_);
   runner_.set_write_most(plan.write_most);
   seen_.mode = device.mode();
 }
@@ -27,6 +38,7 @@ CellTaker::CellTaker(Device& device, Clock& clock, const ProbePlan& plan, LoadRu
 void CellTaker::record(const Cell& cell, double value, const RunResult& run) {
   seen_.wrong_sectors += run.wrong_sectors;
   seen_.samples.add({cell, elapsed(), value, run});
+  heat_.look_sometimes(clock_->now());
 }
 
 bool CellTaker::writes(CellKind kind) const {
@@ -141,6 +153,21 @@ Result<void> CellTaker::ramp(Bytes length, Bytes piece) {
   return {};
 }
 
+Result<BytesPerSecond> CellTaker::burst_after(Seconds rest, Bytes bytes) {
+  for (const Seconds end = clock_->now() + rest; clock_->now() < end;) {
+    if (stop_->load(std::memory_order_relaxed))
+      return make_error(ErrorKind::interrupted, "calibrate", "", "stopped on request");
+    clock_->sleep(std::min(kSlice, end - clock_->now()));
+  }
+  auto done = runner_.transfer(IoKind::write, 0, bytes, plan_.reference_io, plan_.reference_depth);
+  if (done.has_error()) return done.error();
+  seen_.budget_spent = seen_.budget_spent || runner_.limited();
+  if (runner_.limited()) return BytesPerSecond(0);
+  record({CellKind::rested, plan_.reference_io, plan_.reference_depth, 1}, done->rate.value(), *done);
+  seen_.rested.push_back({rest, bytes, done->rate});
+  return done->rate;
+}
+
 Result<void> CellTaker::verify(Bytes part) {
   part = std::min(part, runner_.filled());
   const std::int64_t place = runner_.random_place(part, kSmallRead);
@@ -157,6 +184,8 @@ Result<void> CellTaker::settle() {
 }
 
 Observations CellTaker::finish() && {
+  heat_.look(clock_->now());
+  seen_.heat = heat_.heat();
   seen_.filled = runner_.filled();
   return std::move(seen_);
 }

@@ -13,8 +13,8 @@ namespace fulcrum::calibrate {
 
 class CellTaker {
  public:
-  static Result<CellTaker> create(Device& device, Clock& clock, const ProbePlan& plan, const CpuMeter& cpu,
-                                  const std::atomic<bool>& stop);
+  static Result<CellTaker> create(Device& device, Clock& clock, const ProbePlan& plan,
+                                  const ProbeHooks& hooks, const std::atomic<bool>& stop);
 
   /// Kinds: interrupted, those of Device.
   Result<void> take(const Cell& cell);
@@ -22,6 +22,8 @@ class CellTaker {
   Result<void> fill(Bytes piece);
   /// A long write over the whole file, again and again, in pieces.
   Result<void> ramp(Bytes length, Bytes piece);
+  /// A short write after `rest` without traffic; its rate, or 0 where the budget does not allow it.
+  Result<BytesPerSecond> burst_after(Seconds rest, Bytes bytes);
   /// Every byte of a part of the file, outside of any timing.
   Result<void> verify(Bytes part);
   /// Writes out what the system still holds back, and forgets cached pages.
@@ -42,7 +44,8 @@ class CellTaker {
   [[nodiscard]] Observations finish() &&;
 
  private:
-  CellTaker(Device& device, Clock& clock, const ProbePlan& plan, LoadRunner runner);
+  CellTaker(Device& device, Clock& clock, const ProbePlan& plan, const ProbeHooks& hooks, LoadRunner runner,
+            const std::atomic<bool>& stop);
   Result<RunResult> run(const Cell& cell);
   Result<void> take_again(const Cell& cell);
   void record(const Cell& cell, double value, const RunResult& run);
@@ -53,6 +56,8 @@ class CellTaker {
   Clock* clock_;
   ProbePlan plan_;
   LoadRunner runner_;
+  HeatLog heat_;
+  const std::atomic<bool>* stop_;
   Seconds start_;
   BytesPerSecond write_back_{};
   DeviceEvidence proof_start_;

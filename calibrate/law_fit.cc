@@ -86,13 +86,13 @@ void check_measured(const std::string& what, const Measured<T>& measured, double
 
 }  // namespace
 
-void fit_reads(const Samples& samples, const Cell& point, double target, std::uint64_t seed,
-               TierProfile& tier, Judgement& judgement) {
+void fit_reads(const Samples& samples, const Cell& point, double target, TierProfile& tier,
+               Judgement& judgement) {
   tier.io_size = point.io_size;
   tier.depth = point.depth;
   const Cell one{CellKind::load, point.io_size, point.depth, 1};
-  tier.read = measure<BytesPerSecond>(samples.values(one), target, seed);
-  tier.setup = measure<Seconds>(samples.values(CellKind::setup), kSetupTarget, seed);
+  tier.read = measure<BytesPerSecond>(samples.values(one), target);
+  tier.setup = measure<Seconds>(samples.values(CellKind::setup), kSetupTarget);
   check_measured("the read rate of one load", tier.read, target, judgement);
   check_measured("the set-up latency", tier.setup, kSetupTarget, judgement);
 }
@@ -118,7 +118,7 @@ void fit_concurrency(const Samples& samples, std::uint64_t seed, TierProfile& ti
 
 void fit_writes(const Samples& samples, const std::optional<Cell>& best, std::uint64_t seed,
                 TierProfile& tier, Judgement& judgement) {
-  if (best) tier.write = measure<BytesPerSecond>(samples.values(*best), kWriteTarget, seed);
+  if (best) tier.write = measure<BytesPerSecond>(samples.values(*best), kWriteTarget);
   const Levels levels = levels_of(samples, CellKind::commit);
   const auto law = commit_of(levels.cells, levels.groups);
   if (law.empty()) {

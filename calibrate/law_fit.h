@@ -14,8 +14,8 @@
 namespace fulcrum::calibrate {
 
 /// I/O size, depth, rate of one load and set-up latency. Either may be short of `target` or 10 %: `noisy`.
-void fit_reads(const Samples& samples, const Cell& point, double target, std::uint64_t seed,
-               TierProfile& tier, Judgement& judgement);
+void fit_reads(const Samples& samples, const Cell& point, double target, TierProfile& tier,
+               Judgement& judgement);
 
 /// sigma and k from the medians of all `load` cells.
 void fit_concurrency(const Samples& samples, std::uint64_t seed, TierProfile& tier, Judgement& judgement);

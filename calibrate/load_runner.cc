@@ -65,10 +65,10 @@ void LoadRunner::lay_out(const LoadSpec& spec) {
   slots_.clear();
   const bool writer = spec.beside > BytesPerSecond(0);
   const std::int64_t count = spec.loads + (writer ? 1 : 0);
-  // Every stream has a part of the file to itself and starts in its first three quarters: one that starts
-  // again in the middle of a sample would count as another load.
+  // Every stream has a part of the file to itself and starts in its first half: one that starts again
+  // in the middle of a sample would count as another load.
   const std::int64_t steps = std::max<std::int64_t>(1, filled_.value() / spec.io_size.value() / count);
-  const auto starts = static_cast<std::uint64_t>(std::max<std::int64_t>(1, steps * 3 / 4));
+  const auto starts = static_cast<std::uint64_t>(std::max<std::int64_t>(1, steps / 2));
   const std::int64_t part = steps * spec.io_size.value();
   for (std::int64_t i = 0; i < count; ++i) {
     Stream stream;

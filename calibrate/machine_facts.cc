@@ -43,6 +43,7 @@ MachineFacts machine_facts(const std::string& proc, const std::string& sys) {
   if (sched_getaffinity(0, sizeof mine, &mine) == 0) facts.cores = CPU_COUNT(&mine);
   std::ifstream governor(sys + "/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   governor >> facts.governor;
+  facts.nodes = numa_nodes(sys);
   return facts;
 }
 

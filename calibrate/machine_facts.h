@@ -2,8 +2,10 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "fulcrum/units.h"
+#include "tiers/numa.h"
 
 namespace fulcrum::calibrate {
 
@@ -14,6 +16,7 @@ struct MachineFacts {
   Bytes memory{};
   Bytes memory_available{};
   std::string governor;  ///< of frequency scaling, empty where there is none
+  std::vector<NumaNode> nodes;
 };
 
 /// Reads uname, /proc and /sys; the roots are parameters for tests.

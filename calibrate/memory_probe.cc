@@ -9,6 +9,8 @@
 #include "base/check.h"
 #include "base/errors.h"
 #include "base/random.h"
+#include "calibrate/far_node.h"
+#include "calibrate/memory_copy.h"
 #include "calibrate/storage_fit.h"
 #include "tiers/aligned_buffer.h"
 
@@ -38,7 +40,6 @@ class MemoryProbe {
   [[nodiscard]] bool settled() const;
   void take(int threads);
   void take_setup();
-  [[nodiscard]] BytesPerSecond copy(std::size_t part, std::size_t parts, Random random) const;
 
   Clock& clock_;
   const MemoryPlan& plan_;
@@ -49,26 +50,12 @@ class MemoryProbe {
   Samples samples_;
 };
 
-/// Rate of thread `part` of `parts`: whole blocks until the window is over. Each writes a part of its own.
-BytesPerSecond MemoryProbe::copy(std::size_t part, std::size_t parts, Random random) const {
-  const auto size = static_cast<std::size_t>(plan_.block.value());
-  const std::size_t places = source_.size() / size;
-  const std::size_t own = places / parts;
-  const Seconds from = clock_.now();
-  Bytes moved{};
-  Seconds now = from;
-  while (now - from < plan_.window) {
-    const std::size_t to = part * own + random.below(own);
-    std::memcpy(target_.data() + to * size, source_.data() + random.below(places) * size, size);
-    moved += plan_.block;
-    now = clock_.now();
-  }
-  return moved / (now - from);
-}
-
 void MemoryProbe::take(int threads) {
   FULCRUM_CHECK(plan_.block * threads <= plan_.region, "every thread has a block of its own to write");
   const auto parts = static_cast<std::size_t>(threads);
+  // Each thread writes a part of its own.
+  const auto block = static_cast<std::size_t>(plan_.block.value());
+  const std::size_t own_bytes = target_.size() / block / parts * block;
   std::vector<BytesPerSecond> rates(parts);
   std::barrier together(threads);
   {
@@ -77,7 +64,8 @@ void MemoryProbe::take(int threads) {
       const Random own(random_.next());
       workers.emplace_back([&, part, own] {
         together.arrive_and_wait();
-        rates[part] = copy(part, parts, own);
+        rates[part] = copy_blocks(clock_, source_.span(), target_.span().subspan(part * own_bytes, own_bytes),
+                                  plan_.block, plan_.window, own);
       });
     }
   }
@@ -98,7 +86,7 @@ void MemoryProbe::take_setup() {
 
 bool MemoryProbe::settled() const {
   return std::all_of(plan_.threads.begin(), plan_.threads.end(), [&](int threads) {
-    return samples_.settled(cell(threads), plan_.settle_least, plan_.target, plan_.seed);
+    return samples_.settled(cell(threads), plan_.settle_least, plan_.target);
   });
 }
 
@@ -129,6 +117,7 @@ MemoryPlan memory_plan(const MachineFacts& facts, bool full, std::uint64_t seed)
     plan.threads.push_back(n);
   plan.settle_most = full ? 60 : 30;
   plan.time_limit = full ? 20_s : 4_s;
+  plan.nodes = facts.nodes;
   plan.seed = seed;
   return plan;
 }
@@ -143,7 +132,18 @@ Result<StorageReport> probe_memory(Clock& clock, const MemoryPlan& plan, const P
   if (samples.has_error()) return samples.error();
   StorageReport report;
   report.samples = std::move(*samples);
+  const auto nodes = farthest_nodes(plan.nodes);
+  const auto far = nodes ? take_far_node(clock, plan, *nodes, stop, report.samples) : Result<void>();
+  if (far.has_error() && far.error().kind == ErrorKind::interrupted) return far.error();
   report.tier = fit_memory(report.samples, plan.block, plan.target, plan.seed);
+  fit_far_node(report.samples, plan.seed, report.tier);
+  if (!nodes) {
+    report.tier.findings.emplace_back(
+        plan.nodes.size() > 1 ? "this process may use one NUMA node only: far memory was not measured"
+                              : "one NUMA node: no memory is far");
+  } else if (far.has_error()) {
+    report.tier.findings.push_back("memory of a far NUMA node was not measured: " + far.error().message());
+  }
   return report;
 }
 

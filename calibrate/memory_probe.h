@@ -18,6 +18,7 @@ struct MemoryPlan {
   Bytes region{};  ///< of the source, and of the destination
   Bytes block{};   ///< copied at once
   std::vector<int> threads;
+  std::vector<NumaNode> nodes;  ///< of the machine: with several, the farthest memory is measured too
   Seconds window{0.03};
   int settle_least = 10;
   int settle_most = 30;

@@ -8,12 +8,14 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 #include "base/document.h"
 #include "base/errors.h"
 #include "tiers/file_device.h"
+#include "tiers/mount.h"
 
 namespace fulcrum::calibrate {
 namespace {
@@ -23,6 +25,12 @@ constexpr Seconds kLook{0.5};
 constexpr BytesPerSecond kOthersMost{5e6};
 constexpr rlim_t kLockableLeast = rlim_t{8} << 20;
 
+std::string link_text(int lanes, double transfers) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%d x %.3g GT/s", lanes, transfers);
+  return text.data();
+}
+
 Result<Preflight> look_at_directory(const std::string& path) {
   struct stat about {};
   if (stat(path.c_str(), &about) != 0) return os_error(errno, "calibrate", path);
@@ -31,6 +39,7 @@ Result<Preflight> look_at_directory(const std::string& path) {
   Preflight seen;
   char absolute[PATH_MAX];
   seen.path = realpath(path.c_str(), absolute) != nullptr ? absolute : path;
+  if (const auto drive = find_block_device(about.st_dev)) seen.sensor = drive->sensor;
   struct statvfs space {};
   if (statvfs(path.c_str(), &space) != 0) return os_error(errno, "calibrate", path);
   const auto unit = static_cast<std::int64_t>(space.f_frsize);
@@ -38,6 +47,18 @@ Result<Preflight> look_at_directory(const std::string& path) {
   seen.filesystem = Bytes(static_cast<std::int64_t>(space.f_blocks) * unit);
   if ((space.f_flag & ST_RDONLY) != 0U) return os_error(EROFS, "calibrate", path);
   return seen;
+}
+
+/// A link below what drive and slot could do halves a drive's rate and shows nowhere else.
+void look_at_link(const PcieLink& link, Preflight& seen) {
+  if (!link.known()) return;
+  const bool narrow = link.lanes < link.lanes_most;
+  const bool slow = link.transfers < link.transfers_most;
+  if (!narrow && !slow) return;
+  seen.findings.push_back(
+      {Severity::warn,
+       "the drive's PCIe link runs at " + link_text(link.lanes, link.transfers) + "; the drive could do " +
+           link_text(std::max(link.lanes, link.lanes_most), std::max(link.transfers, link.transfers_most))});
 }
 
 void look_at_others(const FileDevice& device, Clock& clock, Preflight& seen) {
@@ -105,6 +126,7 @@ Result<Preflight> preflight(const std::string& path, bool turning, const Machine
     seen->findings.push_back({Severity::warn, "the I/O scheduler is '" + scheduler +
                                                   "': 'none' or 'mq-deadline' cost flash drives less"});
   }
+  look_at_link(seen->device.pcie, *seen);
   look_at_others(**device, clock, *seen);
   look_at_system(facts, *seen);
   return seen;

@@ -26,6 +26,7 @@ struct Preflight {
   bool in_memory = false;  ///< tmpfs: there is no drive below
   Bytes free{};            ///< for an unprivileged process
   Bytes filesystem{};      ///< size of the filesystem
+  std::string sensor;      ///< of the drive's temperature, for temperature(); empty where there is none
   std::vector<PreflightFinding> findings;
 };
 

@@ -66,6 +66,7 @@ ProbePlan full_plan(std::uint64_t seed) {
   plan.fill_least = 1_GiB;
   plan.write_most = 160_GiB;
   plan.ramp = 96_GiB;
+  plan.rest_most = 120_s;
   plan.write_sizes = {128_KiB, 512_KiB, 2_MiB, 4_MiB};
   plan.write_depths = {1, 4, 16};
   plan.loads = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
@@ -134,7 +135,9 @@ std::vector<std::string> describe(const ProbePlan& plan, Bytes filesystem) {
                   " levels of concurrent loads, each " + std::to_string(plan.repeats) + " to " +
                   std::to_string(plan.settle_most) + " times");
   lines.push_back(std::to_string(plan.commits.size()) + " sizes of durable writes, reads beside writes" +
-                  (plan.ramp > Bytes(0) ? ", one write of " + format(plan.ramp) : "") +
+                  (plan.ramp > Bytes(0) ? ", one write of " + format(plan.ramp) + ", rests of up to " +
+                                              format(plan.rest_most) + " behind it"
+                                        : "") +
                   (plan.run_lengths.empty() ? "" : ", run lengths of a turning medium"));
   return lines;
 }

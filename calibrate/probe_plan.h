@@ -17,9 +17,11 @@ struct ProbePlan {
   Bytes file{};          ///< size of the scratch file
   Seconds fill_limit{};  ///< filling stops here once fill_least is reached
   Bytes fill_least{};
-  Bytes arena{};       ///< most bytes in flight
-  Bytes write_most{};  ///< bytes that the probe may write, the file included
-  Bytes ramp{};        ///< length of the write that looks for a write cache; 0: none
+  Bytes arena{};          ///< most bytes in flight
+  Bytes write_most{};     ///< bytes that the probe may write, the file included
+  Bytes ramp{};           ///< length of the write that looks for a write cache; 0: none
+  Seconds rest_first{1};  ///< shortest rest of a full write cache
+  Seconds rest_most{};    ///< all rests together; 0: its recovery is not waited for
 
   std::vector<Bytes> io_sizes;  ///< of the read surface, with `depths`
   std::vector<int> depths;
@@ -34,7 +36,7 @@ struct ProbePlan {
 
   Window window;            ///< of reads
   Window write_window;      ///< of writes: short, and bounded in bytes
-  int repeats = 5;          ///< of surface cells
+  int repeats = 6;          ///< of surface cells: the fewest that make a 95 % interval of a median
   int settle_least = 10;    ///< repeats of the numbers that decisions rest on ...
   int settle_most = 20;     ///< ... and when to give up on narrowing their intervals
   double target = 0.03;     ///< half width of their intervals

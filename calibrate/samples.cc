@@ -9,9 +9,9 @@
 namespace fulcrum::calibrate {
 
 std::string_view to_string(CellKind kind) {
-  static constexpr std::array<std::string_view, 15> kNames = {
-      "fill",       "reference", "surface", "load", "setup",  "whole", "first_read", "again",
-      "run_length", "write",     "commit",  "idle", "beside", "after", "ramp"};
+  static constexpr std::array<std::string_view, 18> kNames = {
+      "fill",  "reference", "surface", "load",   "setup", "whole", "first_read", "again",     "run_length",
+      "write", "commit",    "idle",    "beside", "after", "ramp",  "rested",     "near_copy", "far_copy"};
   return kNames.at(static_cast<std::size_t>(kind));
 }
 
@@ -23,10 +23,10 @@ std::vector<double> Samples::values(const Cell& cell) const {
   return found;
 }
 
-bool Samples::settled(const Cell& cell, int least, double target, std::uint64_t seed) const {
+bool Samples::settled(const Cell& cell, int least, double target) const {
   const auto found = values(cell);
   return static_cast<int>(found.size()) >= least &&
-         relative_half_width(median(found), median_interval(found, seed)) <= target;
+         relative_half_width(median(found), median_interval(found)) <= target;
 }
 
 std::vector<double> Samples::values(CellKind kind) const {

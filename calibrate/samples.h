@@ -29,6 +29,9 @@ enum class CellKind {
   beside,      ///< ... the rate of one load while writes go on
   after,       ///< rate of one load right after a burst of writes
   ramp,        ///< rate of a long write, piece by piece
+  rested,      ///< rate of a short write after a rest: has the write cache recovered?
+  near_copy,   ///< rate of copying memory of the own NUMA node, taken beside ...
+  far_copy,    ///< ... the rate of copying from the farthest node
 };
 [[nodiscard]] std::string_view to_string(CellKind kind);
 
@@ -54,7 +57,7 @@ class Samples {
   [[nodiscard]] const std::vector<Sample>& all() const { return all_; }
   [[nodiscard]] std::vector<double> values(const Cell& cell) const;
   /// Whether the cell has `least` values and their median's interval is within `target`.
-  [[nodiscard]] bool settled(const Cell& cell, int least, double target, std::uint64_t seed) const;
+  [[nodiscard]] bool settled(const Cell& cell, int least, double target) const;
   /// All values of a kind, in the order of time.
   [[nodiscard]] std::vector<double> values(CellKind kind) const;
   /// Different cells of a kind, in order of first appearance.

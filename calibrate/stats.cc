@@ -11,6 +11,15 @@ namespace {
 
 constexpr double kTail = 0.025;
 constexpr std::size_t kFewValues = 6;
+constexpr double kRate = 0.95;
+
+/// P(B = k) for B of n fair coins.
+double coin_share(std::size_t n, std::size_t k) {
+  const auto total = static_cast<double>(n);
+  const auto heads = static_cast<double>(k);
+  return std::exp(std::lgamma(total + 1) - std::lgamma(heads + 1) - std::lgamma(total - heads + 1) -
+                  total * std::log(2.0));
+}
 
 }  // namespace
 
@@ -50,16 +59,25 @@ std::vector<Interval<double>> bootstrap(const Groups& groups,
   return intervals;
 }
 
-Interval<double> median_interval(std::span<const double> values, std::uint64_t seed) {
+Interval<double> median_interval(std::span<const double> values) {
   if (values.empty()) return {};
-  if (values.size() < kFewValues) {
-    const auto [low, high] = std::minmax_element(values.begin(), values.end());
-    return {*low, *high};
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t n = sorted.size();
+  if (n < kFewValues) return {sorted.front(), sorted.back()};
+  // The k-th value from either end: the widest pair that still holds the median often enough, and the next
+  // one inside, which does not.
+  std::size_t k = 1;
+  double rate = 1 - 2 * coin_share(n, 0);
+  double next = rate - 2 * coin_share(n, 1);
+  for (; next >= kRate; ++k, rate = next, next -= 2 * coin_share(n, k)) {
   }
-  const auto intervals = bootstrap(
-      {{values.begin(), values.end()}}, [](const Groups& groups) { return std::vector{median(groups[0])}; },
-      seed);
-  return intervals[0];
+  const double inside = (rate - kRate) / (rate - next);
+  const auto from_end = static_cast<double>(k);
+  const auto beyond = static_cast<double>(n - k);
+  const double step = beyond * inside / (from_end + (beyond - from_end) * inside);
+  return {sorted[k - 1] + step * (sorted[k] - sorted[k - 1]),
+          sorted[n - k] - step * (sorted[n - k] - sorted[n - k - 1])};
 }
 
 double relative_half_width(double value, Interval<double> interval) {

@@ -5,41 +5,31 @@
 
 #include "base/document.h"
 #include "calibrate/law_fit.h"
-#include "calibrate/steady_state.h"
+#include "calibrate/write_ramp.h"
 #include "fulcrum/cost.h"
 
 namespace fulcrum::calibrate {
 namespace {
 
 constexpr double kEnough = 0.97;
-constexpr double kWriteTarget = 0.10;
 constexpr double kSurfaceTarget = 0.10;
 constexpr double kPredictionTarget = 0.15;
-constexpr double kBurstStep = 0.15;
 constexpr double kAfterLeast = 0.90;
 
-void fit_ramp(const Samples& samples, const ProbePlan& plan, TierProfile& tier, Judgement& judgement) {
-  const auto rates = samples.values(CellKind::ramp);
-  if (rates.size() < 6) return;
-  Bytes piece{};
-  for (const Sample& sample : samples.all()) {
-    if (sample.cell.kind == CellKind::ramp) piece = sample.run.bytes;
-  }
-  const std::span<const double> all(rates);
-  const auto change = find_change(all, kBurstStep, plan.seed);
-  const bool fell = change && change->after < change->before;
-  const std::size_t end = fell ? change->index : rates.size();
-  const auto tail = fell ? all.subspan(end) : all;
-  Sustained ramp;
-  ramp.burst = measure<BytesPerSecond>(all.first(end), kWriteTarget, plan.seed);
-  ramp.sustained = measure<BytesPerSecond>(tail, kWriteTarget, plan.seed);
-  ramp.burst_bytes = piece * static_cast<std::int64_t>(end);
-  if (fell) {
+void fit_long_write(const Observations& seen, const ProbePlan& plan, TierProfile& tier,
+                    Judgement& judgement) {
+  const auto fit = fit_ramp(seen.samples, plan.seed);
+  if (!fit) return;
+  Sustained ramp = fit->found;
+  if (fit->fell) {
     judgement.note("writes fall from " + format(ramp.burst.value) + " to " + format(ramp.sustained.value) +
                    " after " + format(ramp.burst_bytes));
   }
-  if (!steadiness(tail.last(std::min<std::size_t>(tail.size(), 8))).steady)
-    judgement.note("the long write never became steady");
+  if (!fit->steady) judgement.note("the long write never became steady");
+  ramp.recovery = fit_recovery(seen.rested, ramp);
+  if (!ramp.recovery && !seen.rested.empty()) {
+    judgement.note("the write cache had not recovered after a rest of " + format(seen.rested.back().rest));
+  }
   tier.write = ramp.sustained;
   tier.ramp = ramp;
 }
@@ -67,8 +57,7 @@ void note_after(const Samples& samples, const TierProfile& tier, Judgement& judg
     judgement.note("right after writes, reads run at " + percent_text(share) + " of their idle rate");
 }
 
-std::vector<SurfacePoint> surface_of(const Samples& samples, std::initializer_list<CellKind> kinds,
-                                     std::uint64_t seed) {
+std::vector<SurfacePoint> surface_of(const Samples& samples, std::initializer_list<CellKind> kinds) {
   std::vector<SurfacePoint> points;
   for (const CellKind kind : kinds) {
     for (const Cell& cell : samples.cells(kind)) {
@@ -80,8 +69,8 @@ std::vector<SurfacePoint> surface_of(const Samples& samples, std::initializer_li
         p99.push_back(sample.run.latency_p99.value());
       }
       points.push_back({cell.io_size, cell.depth, cell.loads,
-                        measure<BytesPerSecond>(samples.values(cell), kSurfaceTarget, seed),
-                        Seconds(median(p50)), Seconds(median(p99))});
+                        measure<BytesPerSecond>(samples.values(cell), kSurfaceTarget), Seconds(median(p50)),
+                        Seconds(median(p99))});
     }
   }
   return points;
@@ -127,23 +116,25 @@ TierProfile fit_tier(const Observations& seen, const ProbePlan& plan) {
   const Samples& samples = seen.samples;
   TierProfile tier;
   Judgement judgement;
-  fit_reads(samples, seen.point, plan.target, plan.seed, tier, judgement);
+  fit_reads(samples, seen.point, plan.target, tier, judgement);
   fit_concurrency(samples, plan.seed, tier, judgement);
   fit_writes(samples, enough(samples, CellKind::write, plan.latency_most, plan.arena), plan.seed, tier,
              judgement);
   fit_beside(samples, plan.seed, tier);
-  fit_ramp(samples, plan, tier, judgement);
+  fit_long_write(seen, plan, tier, judgement);
   check_prediction(samples, tier, judgement);
   note_runs(samples, judgement);
   note_after(samples, tier, judgement);
   check_data(seen.wrong_sectors, judgement);
   check_medium(seen.proof, seen.mode, judgement);
-  check_again(samples.values(CellKind::first_read), samples.values(CellKind::again), plan.seed, judgement);
+  check_again(samples.values(CellKind::first_read), samples.values(CellKind::again), judgement);
   check_processor(busiest(samples), judgement);
+  check_heat(seen.heat, judgement);
   check_drift(samples.values(CellKind::reference), plan.seed, judgement);
   if (seen.budget_spent) judgement.note("some writes were left out to stay inside the budget");
-  tier.reads = surface_of(samples, {CellKind::surface, CellKind::load}, plan.seed);
-  tier.writes = surface_of(samples, {CellKind::write}, plan.seed);
+  tier.reads = surface_of(samples, {CellKind::surface, CellKind::load});
+  tier.writes = surface_of(samples, {CellKind::write});
+  tier.heat = seen.heat;
   tier.verdict = judgement.verdict;
   tier.findings = std::move(judgement.findings);
   return tier;
@@ -154,7 +145,7 @@ TierProfile fit_memory(const Samples& samples, Bytes block, double target, std::
   tier.name = "dram";
   tier.medium = Medium::dram;
   Judgement judgement;
-  fit_reads(samples, {CellKind::load, block, 1, 1}, target, seed, tier, judgement);
+  fit_reads(samples, {CellKind::load, block, 1, 1}, target, tier, judgement);
   fit_concurrency(samples, seed, tier, judgement);
   // A copy both reads and writes, so one rate says both; a write is there once it is copied.
   tier.write = tier.read;
@@ -162,7 +153,7 @@ TierProfile fit_memory(const Samples& samples, Bytes block, double target, std::
   const ContentionLaw law = tier.transfer().contention;
   const double beside = law.throughput(2) / law.throughput(1) / 2;
   tier.read_during_writes = {beside, beside, beside, tier.sigma.samples, tier.sigma.verdict};
-  tier.reads = surface_of(samples, {CellKind::load}, seed);
+  tier.reads = surface_of(samples, {CellKind::load});
   tier.verdict = judgement.verdict;
   tier.findings = std::move(judgement.findings);
   return tier;

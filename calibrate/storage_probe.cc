@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "calibrate/cell_taker.h"
 #include "calibrate/storage_fit.h"
+#include "calibrate/write_ramp.h"
 
 namespace fulcrum::calibrate {
 namespace {
@@ -16,6 +17,8 @@ constexpr std::size_t kReferenceEvery = 8;
 constexpr std::int64_t kLoadsAtPoint = 8;  // concurrent loads that must fit into the arena
 constexpr int kCommitDepth = 4;
 constexpr double kSettledWrites = 0.10;
+constexpr double kLongerRest = 1.5;
+constexpr Bytes kBurstMost{std::int64_t{4} << 30};  // each rest is asked about by one
 
 /// The parts of a probe, each with its share of the progress bar.
 class StorageProbe {
@@ -40,6 +43,7 @@ class StorageProbe {
   Result<void> writes();
   Result<void> beside();
   Result<void> commits();
+  Result<void> recovery();
   Result<void> last();
 
   void shuffle(std::vector<Cell>& cells);
@@ -157,7 +161,7 @@ std::vector<Cell> StorageProbe::load_cells() const {
 
 bool StorageProbe::settled(const Cell& cell, double target) const {
   return static_cast<int>(taker_.samples().values(cell).size()) >= plan_.settle_most ||
-         taker_.samples().settled(cell, plan_.settle_least, target, plan_.seed);
+         taker_.samples().settled(cell, plan_.settle_least, target);
 }
 
 std::vector<Cell> StorageProbe::unsettled(const std::vector<Cell>& cells, double target) const {
@@ -230,11 +234,28 @@ Result<void> StorageProbe::commits() {
   return {};
 }
 
+Result<void> StorageProbe::recovery() {
+  const auto ramp = fit_ramp(taker_.samples(), plan_.seed);
+  if (!ramp || !ramp->fell) return {};
+  // A burst that was too early leaves the cache full again, ready for the next and longer rest.
+  const Bytes burst = short_burst(ramp->found, plan_.reference_io, std::min(taker_.filled(), kBurstMost));
+  Seconds rested{};
+  for (Seconds rest = plan_.rest_first; rested + rest <= plan_.rest_most; rest = rest * kLongerRest) {
+    rested += rest;
+    say(0.96, "waiting for the write cache");
+    const auto rate = taker_.burst_after(rest, burst);
+    if (rate.has_error()) return rate.error();
+    if (*rate == BytesPerSecond(0) || recovered(*rate, ramp->found)) return {};
+  }
+  return {};
+}
+
 Result<void> StorageProbe::last() {
   if (plan_.ramp > Bytes(0)) {
     say(0.95, "one long write");
     const Bytes piece = std::max(plan_.file / kPieces / 4096 * 4096, plan_.reference_io);
     if (auto done = taker_.ramp(plan_.ramp, piece); done.has_error()) return done;
+    if (auto done = recovery(); done.has_error()) return done;
   }
   say(0.97, "checking what was read");
   return taker_.verify(plan_.arena / 2);
@@ -244,7 +265,7 @@ Result<void> StorageProbe::last() {
 
 Result<Observations> observe_storage(Device& device, Clock& clock, const ProbePlan& plan,
                                      const ProbeHooks& hooks, const std::atomic<bool>& stop) {
-  auto taker = CellTaker::create(device, clock, plan, hooks.cpu, stop);
+  auto taker = CellTaker::create(device, clock, plan, hooks, stop);
   if (taker.has_error()) return taker.error();
   return StorageProbe(plan, hooks, std::move(*taker)).run();
 }

@@ -11,10 +11,13 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "calibrate/cpu_meter.h"
+#include "calibrate/heat_log.h"
 #include "calibrate/probe_plan.h"
 #include "calibrate/samples.h"
 #include "calibrate/verdict.h"
@@ -30,6 +33,14 @@ using ProgressHook = std::function<void(double share, std::string_view what)>;
 struct ProbeHooks {
   ProgressHook progress = [](double, std::string_view) {};
   CpuMeter cpu = thread_cpu_time;
+  HeatMeter heat = [] { return std::optional<Temperature>(); };
+};
+
+/// A short write after a rest.
+struct RestedBurst {
+  Seconds rest{};
+  Bytes bytes{};
+  BytesPerSecond rate{};
 };
 
 /// What a probe saw, before anything is made of it.
@@ -40,6 +51,8 @@ struct Observations {
   IoMode mode;
   Bytes filled{};
   std::int64_t wrong_sectors = 0;
+  std::vector<RestedBurst> rested;  ///< after the ramp, each rest longer than the one before
+  std::optional<Heat> heat;
   bool budget_spent = false;  ///< writes were left out to stay inside the budget
 };
 

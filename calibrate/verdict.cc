@@ -17,12 +17,19 @@ constexpr double kAgainMost = 1.3;
 constexpr double kAgainClear = 1.15;
 constexpr double kBusyMost = 0.8;
 constexpr double kStepLeast = 0.10;
+constexpr double kCloseToLimit = 5;  // degrees
 
 }  // namespace
 
 std::string percent_text(double share) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f %%", 100 * share);
+  return text;
+}
+
+std::string degrees_text(double celsius) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f C", celsius);
   return text;
 }
 
@@ -73,14 +80,13 @@ void check_medium(const MediumProof& proof, IoMode mode, Judgement& judgement) {
   }
 }
 
-void check_again(std::span<const double> first, std::span<const double> again, std::uint64_t seed,
-                 Judgement& judgement) {
+void check_again(std::span<const double> first, std::span<const double> again, Judgement& judgement) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(first.size(), again.size()); ++i)
     ratios.push_back(again[i] / first[i]);
   if (ratios.empty()) return;
   const double ratio = median(ratios);
-  if (ratio < kAgainMost || median_interval(ratios, seed).low < kAgainClear) return;
+  if (ratio < kAgainMost || median_interval(ratios).low < kAgainClear) return;
   char times[32];
   std::snprintf(times, sizeof times, "%.1f", ratio);
   judgement.lower(Verdict::cached, std::string("the same bytes read again at once came ") + times +
@@ -103,6 +109,22 @@ void check_drift(std::span<const double> reference, std::uint64_t seed, Judgemen
   } else {
     judgement.lower(Verdict::noisy,
                     "the same reads sped up" + levels + ": was something else busy at first?");
+  }
+}
+
+void check_heat(const std::optional<Heat>& heat, Judgement& judgement) {
+  if (!heat) {
+    judgement.note("the drive's temperature cannot be read: heat that slows it down would not be seen");
+    return;
+  }
+  if (!heat->limit || heat->hottest < *heat->limit - kCloseToLimit) return;
+  const std::string rise = "the drive rose from " + degrees_text(heat->before) + " to " +
+                           degrees_text(heat->hottest) + "; it slows itself down at " +
+                           degrees_text(*heat->limit);
+  if (heat->hottest < *heat->limit) {
+    judgement.note(rise + ": under steady load it may get there");
+  } else {
+    judgement.lower(Verdict::throttled, rise + ": cool it better and measure again");
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,8 +23,9 @@ struct Judgement {
   void lower(Verdict to, std::string why);
 };
 
-/// "12 %", for sentences.
+/// "12 %" and "41 C", for sentences.
 [[nodiscard]] std::string percent_text(double share);
+[[nodiscard]] std::string degrees_text(double celsius);
 
 /// What the system's counters said about the reads of a probe.
 struct MediumProof {
@@ -40,13 +42,15 @@ void check_data(std::int64_t wrong_sectors, Judgement& judgement);
 /// `cached`, and `cached` too where neither direct I/O nor a counter can show it.
 void check_medium(const MediumProof& proof, IoMode mode, Judgement& judgement);
 /// Reading the same bytes again at once must not be faster. Otherwise `cached`. Pairs of rates.
-void check_again(std::span<const double> first, std::span<const double> again, std::uint64_t seed,
-                 Judgement& judgement);
+void check_again(std::span<const double> first, std::span<const double> again, Judgement& judgement);
 /// The submitting thread must have been idle for a fifth of the time. Otherwise `cpu_bound`.
 void check_processor(double busiest, Judgement& judgement);
 /// The same traffic must be as fast at the end as at the start. Otherwise `throttled`, or `noisy` where it
 /// became faster.
 void check_drift(std::span<const double> reference, std::uint64_t seed, Judgement& judgement);
+/// The drive must have stayed below the temperature at which it slows itself down. Otherwise `throttled`.
+/// Close to it, or without a sensor, that is only mentioned.
+void check_heat(const std::optional<Heat>& heat, Judgement& judgement);
 /// The interval must have become as narrow as `target`. Otherwise `noisy`.
 void check_narrow(const std::string& what, double value, Interval<double> interval, double target,
                   Judgement& judgement);

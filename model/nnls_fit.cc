@@ -95,6 +95,23 @@ std::vector<double> NonNegativeLeastSquares::solve(std::span<const double> b) co
   return result;
 }
 
+std::vector<double> NonNegativeLeastSquares::leverages(std::span<const double> x) const {
+  const auto a = view(scaled_);
+  std::vector<Eigen::Index> used;
+  for (std::size_t j = 0; j < x.size(); ++j) {
+    if (x[j] > 0) used.push_back(static_cast<Eigen::Index>(j));
+  }
+  std::vector<double> found(scaled_.rows(), 0.0);
+  if (used.empty()) return found;
+  Eigen::MatrixXd part(a.rows(), static_cast<Eigen::Index>(used.size()));
+  for (std::size_t j = 0; j < used.size(); ++j) part.col(static_cast<Eigen::Index>(j)) = a.col(used[j]);
+  const Eigen::MatrixXd gram = part.transpose() * part;
+  const Eigen::MatrixXd pull = gram.ldlt().solve(part.transpose());
+  for (Eigen::Index i = 0; i < a.rows(); ++i)
+    found[static_cast<std::size_t>(i)] = std::clamp(part.row(i).dot(pull.col(i)), 0.0, 1.0);
+  return found;
+}
+
 std::vector<std::size_t> independent_columns(const DesignMatrix& matrix,
                                              std::span<const std::size_t> candidates, std::size_t most,
                                              double limit) {

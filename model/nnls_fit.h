@@ -28,6 +28,9 @@ class NonNegativeLeastSquares {
   explicit NonNegativeLeastSquares(const DesignMatrix& matrix);
   /// x for this right side, one entry a column. b has one entry a row.
   [[nodiscard]] std::vector<double> solve(std::span<const double> b) const;
+  /// How far each row pulls the fit towards itself, 0..1: the diagonal of the hat matrix of the columns that
+  /// `x` uses (those above 0).
+  [[nodiscard]] std::vector<double> leverages(std::span<const double> x) const;
 
  private:
   DesignMatrix scaled_;          ///< columns of length 1

@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <optional>
 
 #include "model/profile_text.h"
 
@@ -13,6 +14,7 @@ constexpr auto kVerdicts = std::to_array<std::string_view>(
 constexpr auto kMedia = std::to_array<std::string_view>({"dram", "flash", "hdd", "pool"});
 constexpr auto kSources = std::to_array<std::string_view>({"none", "csv", "server", "datasheet", "probe"});
 constexpr int kMostInt = std::numeric_limits<int>::max();
+constexpr Range<double> kCelsius = {-60, 200};
 constexpr double kMostShare = 2;  // reads beside writes can measure a little faster than idle, not twice
 
 static_assert(static_cast<std::size_t>(Verdict::invalid) + 1 == kVerdicts.size());
@@ -73,6 +75,23 @@ Measured<BytesPerSecond> measured_rate(MapReader& parent, std::string_view key) 
   return rate;
 }
 
+/// What may be missing: not known, or not measured.
+template <class Read>
+auto optional_map(MapReader& parent, std::string_view key, Read read) {
+  parent.ignore(key);
+  return parent.has(key) ? std::optional(read(parent.map(key))) : std::nullopt;
+}
+
+PcieLink pcie_link(MapReader reader) {
+  PcieLink out;
+  out.lanes = small_integer(reader, "lanes", 0);
+  out.lanes_most = small_integer(reader, "lanes_most", 0);
+  out.transfers = reader.number("lane_GTps", {.low = 0});
+  out.transfers_most = reader.number("lane_most_GTps", {.low = 0});
+  reader.finish();
+  return out;
+}
+
 DeviceIdentity device(MapReader reader) {
   DeviceIdentity out;
   out.path = reader.text("path");
@@ -81,6 +100,10 @@ DeviceIdentity device(MapReader reader) {
   out.model = reader.text("model");
   out.serial_hash = reader.text("serial_hash");
   out.scheduler = reader.text("scheduler");
+  out.firmware = reader.text_or("firmware", "");
+  out.pcie = optional_map(reader, "pcie", pcie_link).value_or(PcieLink());
+  reader.ignore("numa_node");
+  if (reader.has("numa_node")) out.numa_node = small_integer(reader, "numa_node", 0);
   reader.finish();
   return out;
 }
@@ -93,11 +116,31 @@ IoMode io_mode(MapReader reader) {
   return out;
 }
 
+Recovery recovery(MapReader reader) {
+  Recovery out;
+  out.burst = plain_bytes(reader, "burst_B");
+  out.rest = measured<Seconds>(reader, "rest_s");
+  reader.finish();
+  return out;
+}
+
 Sustained ramp(MapReader reader) {
   Sustained out;
   out.burst = measured_rate(reader, "burst_Bps");
   out.sustained = measured_rate(reader, "sustained_Bps");
   out.burst_bytes = plain_bytes(reader, "burst_B");
+  out.recovery = optional_map(reader, "recovery", recovery);
+  reader.finish();
+  return out;
+}
+
+Heat heat(MapReader reader) {
+  Heat out;
+  out.before = reader.number("before_C", kCelsius);
+  out.hottest = reader.number("hottest_C", kCelsius);
+  out.after = reader.number("after_C", kCelsius);
+  reader.ignore("limit_C");
+  if (reader.has("limit_C")) out.limit = reader.number("limit_C", kCelsius);
   reader.finish();
   return out;
 }
@@ -136,8 +179,10 @@ TierProfile tier_profile(MapReader& reader) {
   out.write = measured_rate(reader, "write_Bps");
   out.commit_half = measured<Bytes>(reader, "commit_half_B");
   out.read_during_writes = measured<double>(reader, "read_during_writes", kMostShare);
-  if (reader.has("ramp")) out.ramp = ramp(reader.map("ramp"));
-  reader.ignore("ramp");
+  reader.ignore("far_node_penalty");
+  if (reader.has("far_node_penalty")) out.far_node_penalty = measured<double>(reader, "far_node_penalty");
+  out.heat = optional_map(reader, "heat", heat);
+  out.ramp = optional_map(reader, "ramp", ramp);
   out.reads = surface(reader, "reads");
   out.writes = surface(reader, "writes");
   out.findings = reader.texts("findings");

@@ -94,6 +94,14 @@ std::string device_lines(const DeviceIdentity& device) {
   lines.add_text("model", device.model);
   lines.add_text("serial_hash", device.serial_hash);
   lines.add_text("scheduler", device.scheduler);
+  if (!device.firmware.empty()) lines.add_text("firmware", device.firmware);
+  if (device.pcie != PcieLink{}) {
+    lines.add("pcie", "{lanes: " + std::to_string(device.pcie.lanes) +
+                          ", lanes_most: " + std::to_string(device.pcie.lanes_most) +
+                          ", lane_GTps: " + text_of(device.pcie.transfers) +
+                          ", lane_most_GTps: " + text_of(device.pcie.transfers_most) + "}");
+  }
+  if (device.numa_node) lines.add_number("numa_node", *device.numa_node);
   return "    device:\n" + lines.text();
 }
 
@@ -102,7 +110,16 @@ std::string ramp_lines(const Sustained& ramp) {
   lines.add_measured("burst_Bps", ramp.burst);
   lines.add_measured("sustained_Bps", ramp.sustained);
   lines.add_number("burst_B", ramp.burst_bytes);
+  if (ramp.recovery) {
+    lines.add("recovery",
+              "{burst_B: " + text_of(ramp.recovery->burst) + ", rest_s: " + flow(ramp.recovery->rest) + "}");
+  }
   return "    ramp:\n" + lines.text();
+}
+
+std::string heat_text(const Heat& heat) {
+  return "{before_C: " + text_of(heat.before) + ", hottest_C: " + text_of(heat.hottest) +
+         ", after_C: " + text_of(heat.after) + (heat.limit ? ", limit_C: " + text_of(*heat.limit) : "") + "}";
 }
 
 std::string tier_lines(const TierProfile& tier) {
@@ -122,6 +139,8 @@ std::string tier_lines(const TierProfile& tier) {
   numbers.add_measured("write_Bps", tier.write);
   numbers.add_measured("commit_half_B", tier.commit_half);
   numbers.add_measured("read_during_writes", tier.read_during_writes);
+  if (tier.far_node_penalty) numbers.add_measured("far_node_penalty", *tier.far_node_penalty);
+  if (tier.heat) numbers.add("heat", heat_text(*tier.heat));
   Lines tail("    ");
   tail.add_list("reads", surface(tier.reads));
   tail.add_list("writes", surface(tier.writes));

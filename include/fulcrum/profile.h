@@ -28,6 +28,17 @@ struct IoMode {
   bool operator==(const IoMode&) const = default;
 };
 
+/// A PCI Express link: what it runs at, and what both ends could do. 0: the kernel does not say.
+struct PcieLink {
+  int lanes = 0;
+  double transfers = 0;  ///< GT/s of one lane
+  int lanes_most = 0;
+  double transfers_most = 0;
+  bool operator==(const PcieLink&) const = default;
+
+  [[nodiscard]] bool known() const { return lanes > 0 && transfers > 0; }
+};
+
 /// Who was measured: compared when the profile is used on a machine.
 struct DeviceIdentity {
   std::string path;         ///< directory that was measured
@@ -36,7 +47,19 @@ struct DeviceIdentity {
   std::string model;        ///< drive model, empty where the kernel does not say
   std::string serial_hash;  ///< hash of the serial, so that the profile can be shared
   std::string scheduler;
+  std::string firmware = {};                    ///< revision; empty where the kernel does not say
+  PcieLink pcie = {};                           ///< of the drive or of its controller
+  std::optional<int> numa_node = std::nullopt;  ///< that the drive is attached to
   bool operator==(const DeviceIdentity&) const = default;
+};
+
+/// Temperature of a drive around its measurement, in degrees Celsius.
+struct Heat {
+  double before = 0;
+  double hottest = 0;
+  double after = 0;
+  std::optional<double> limit = std::nullopt;  ///< where the drive begins to slow itself down
+  bool operator==(const Heat&) const = default;
 };
 
 /// One cell of the read or write surface.
@@ -50,11 +73,20 @@ struct SurfacePoint {
   bool operator==(const SurfacePoint&) const = default;
 };
 
+/// How long a full write cache must rest before it takes a short burst at its burst rate again. The interval
+/// lies between the last rest that was too short and the first that was enough.
+struct Recovery {
+  Bytes burst{};
+  Measured<Seconds> rest;
+  bool operator==(const Recovery&) const = default;
+};
+
 /// A write ramp in full mode: what a drive does when its cache is full.
 struct Sustained {
   Measured<BytesPerSecond> burst;
   Measured<BytesPerSecond> sustained;
   Bytes burst_bytes{};  ///< written before the rate fell; equal to all bytes written if it never fell
+  std::optional<Recovery> recovery = std::nullopt;  ///< nothing: no cache was seen, or it was not waited for
 };
 
 struct TierProfile {
@@ -72,7 +104,9 @@ struct TierProfile {
   Measured<BytesPerSecond> write;       ///< sustained where full mode measured it, burst otherwise
   Measured<Bytes> commit_half;          ///< g_1/2 of the commit law
   Measured<double> read_during_writes;  ///< read rate beside write-back, as a share of idle
+  std::optional<Measured<double>> far_node_penalty;  ///< dram: time of a copy from another NUMA node / own
   std::optional<Sustained> ramp;
+  std::optional<Heat> heat;  ///< nothing where the drive has no sensor that can be read
   std::vector<SurfacePoint> reads;
   std::vector<SurfacePoint> writes;
   std::vector<std::string> findings;   ///< one sentence each: what calibration noticed

@@ -28,14 +28,15 @@ SimTruth random_truth(std::uint64_t seed) {
   Random random = Random(seed).split("truth");
   const auto between = [&](double low, double high) { return low + (high - low) * random.uniform(); };
   SimTruth truth = plain_truth(seed);
-  truth.single = BytesPerSecond(between(60e6, 160e6));
+  truth.capacity = 8_MiB;
+  truth.single = BytesPerSecond(between(15e6, 40e6));
   truth.lane = truth.single * between(2, 6);
   truth.setup = Seconds(between(100e-6, 600e-6));
   truth.setup_spread = 0.1;
   truth.latency = Seconds(between(20e-6, 100e-6));
   truth.sigma = between(0.1, 0.9);
   truth.k = between(0.002, 0.04);
-  truth.write = BytesPerSecond(between(40e6, 120e6));
+  truth.write = BytesPerSecond(between(10e6, 30e6));
   truth.sync = Seconds(between(300e-6, 2e-3));
   truth.noise = 0.05;
   truth.mood = 0.03;
@@ -64,18 +65,35 @@ calibrate::ProbePlan small_plan(std::uint64_t seed) {
   return plan;
 }
 
+calibrate::ProbePlan tiny_plan(std::uint64_t seed) {
+  constexpr std::int64_t kSmaller = 4;
+  calibrate::ProbePlan plan = small_plan(seed);
+  for (auto* sizes : {&plan.io_sizes, &plan.write_sizes, &plan.commits, &plan.wholes}) {
+    for (Bytes& size : *sizes) size = size / kSmaller;
+  }
+  for (Bytes* size : {&plan.file, &plan.fill_least, &plan.arena, &plan.reference_io})
+    *size = *size / kSmaller;
+  return plan;
+}
+
 calibrate::StorageReport probe(const SimTruth& truth, const calibrate::ProbePlan& plan) {
   ManualClock clock;
   SimDevice device(truth, clock);
   const std::atomic<bool> stop{false};
   calibrate::ProbeHooks hooks;
   hooks.cpu = [&] { return device.cpu_time(); };
+  hooks.heat = [] { return Temperature{.celsius = 40, .limit = 80}; };
   auto report = calibrate::probe_storage(device, clock, plan, hooks, stop);
   if (report.has_error()) {
     ADD_FAILURE() << report.error().message();
     return {};
   }
   return std::move(*report);
+}
+
+BytesPerSecond true_rate(const SimTruth& truth, Bytes io_size, int depth) {
+  const Seconds round = truth.latency + io_size / std::min(truth.lane, truth.single);
+  return std::min(truth.single, io_size * std::int64_t{depth} / round);
 }
 
 Seconds true_setup(const SimTruth& truth) {

@@ -22,7 +22,7 @@ TEST(Stats, QuantilesInterpolate) {
 
 TEST(Stats, AFewValuesKeepTheirWholeRange) {
   const std::vector<double> values = {5, 9, 7};
-  EXPECT_EQ(median_interval(values, 1), (Interval<double>{5, 9}));
+  EXPECT_EQ(median_interval(values), (Interval<double>{5, 9}));
 }
 
 // The law: over many draws of 10 values, the interval holds the true median about as often as it claims.
@@ -33,7 +33,7 @@ TEST(Stats, MedianIntervalsCoverTheTruth) {
   for (int trial = 0; trial < kTrials; ++trial) {
     std::vector<double> values(10);
     for (double& value : values) value = std::exp(0.3 * random.normal());
-    if (median_interval(values, static_cast<std::uint64_t>(trial)).contains(1.0)) ++hits;
+    if (median_interval(values).contains(1.0)) ++hits;
   }
   EXPECT_GE(hits, kTrials * 90 / 100);
   EXPECT_LE(hits, kTrials * 99 / 100) << "wider than they claim";
@@ -54,10 +54,10 @@ TEST(Stats, TheBootstrapResamplesEachGroupWithinItself) {
 
 TEST(Stats, AWideIntervalIsNoisyAndNoValuesAreInvalid) {
   const std::vector<double> wide = {1, 2, 3};
-  EXPECT_EQ(measure<BytesPerSecond>(wide, 0.03, 1).verdict, Verdict::noisy);
+  EXPECT_EQ(measure<BytesPerSecond>(wide, 0.03).verdict, Verdict::noisy);
   const std::vector<double> narrow = {100, 101, 102};
-  EXPECT_EQ(measure<BytesPerSecond>(narrow, 0.03, 1).verdict, Verdict::good);
-  EXPECT_EQ(measure<BytesPerSecond>(std::vector<double>{}, 0.03, 1).verdict, Verdict::invalid);
+  EXPECT_EQ(measure<BytesPerSecond>(narrow, 0.03).verdict, Verdict::good);
+  EXPECT_EQ(measure<BytesPerSecond>(std::vector<double>{}, 0.03).verdict, Verdict::invalid);
 }
 
 std::vector<double> noisy_series(std::size_t count, double level, double noise, std::uint64_t seed) {

@@ -65,10 +65,10 @@ TEST(Verdict, ReadingAgainMustNotBeFaster) {
   const std::vector<double> same = {101, 99, 100, 98, 103, 102, 100, 99};
   const std::vector<double> faster = {300, 310, 290, 305, 295, 300, 320, 280};
   Judgement honest;
-  check_again(first, same, 1, honest);
+  check_again(first, same, honest);
   EXPECT_EQ(honest.verdict, Verdict::good);
   Judgement cached;
-  check_again(first, faster, 1, cached);
+  check_again(first, faster, cached);
   EXPECT_EQ(cached.verdict, Verdict::cached);
 }
 
