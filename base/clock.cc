@@ -1,7 +1,9 @@
 #include "base/clock.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <ctime>
 
@@ -17,6 +19,12 @@ timespec read_clock(clockid_t id) {
 }
 
 }  // namespace
+
+void Clock::wait(std::unique_lock<std::mutex>& lock, std::condition_variable& signal, Seconds duration) {
+  constexpr double kLongest = 86400;  // the system's clock type overflows on an endless wait
+  const double seconds = std::min(duration.value(), kLongest);
+  if (seconds > 0) signal.wait_for(lock, std::chrono::duration<double>(seconds));
+}
 
 Seconds SteadyClock::now() const {
   const timespec now = read_clock(CLOCK_MONOTONIC);

@@ -1,6 +1,8 @@
 // Clock: the only way that Fulcrum learns the time. Monotonic; wall-clock time only for stamps.
 #pragma once
 
+#include <condition_variable>
+#include <mutex>
 #include <string>
 
 #include "fulcrum/units.h"
@@ -14,6 +16,8 @@ class Clock {
   [[nodiscard]] virtual Seconds now() const = 0;
   /// Waits; a manual clock just moves on.
   virtual void sleep(Seconds duration) = 0;
+  /// Waits as sleep() does, or until `signal` is notified; `lock` is held before and after.
+  virtual void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& signal, Seconds duration);
 };
 
 /// The machine's monotonic clock (CLOCK_MONOTONIC).
@@ -29,6 +33,10 @@ class ManualClock final : public Clock {
   explicit ManualClock(Seconds start = Seconds(0)) : now_(start) {}
   [[nodiscard]] Seconds now() const override { return now_; }
   void sleep(Seconds duration) override { now_ += duration; }
+  void wait(std::unique_lock<std::mutex>& /*lock*/, std::condition_variable& /*signal*/,
+            Seconds duration) override {
+    now_ += duration;
+  }
   /// Sets the time; never moves it backwards.
   void advance_to(Seconds time) {
     if (time > now_) now_ = time;

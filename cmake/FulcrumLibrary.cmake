@@ -1,5 +1,5 @@
 # The library that embedders link: the rooms behind include/fulcrum, as one archive or shared object.
-set(fulcrum_library_rooms base model policy tiers)
+set(fulcrum_library_rooms base model policy tiers engine)
 set(fulcrum_objects "")
 foreach(room IN LISTS fulcrum_library_rooms)
   list(APPEND fulcrum_objects $<TARGET_OBJECTS:fulcrum_${room}>)

@@ -1,5 +1,6 @@
 #include "tiers/device.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -7,26 +8,59 @@
 #include "base/errors.h"
 
 namespace fulcrum {
+
+std::string_view to_string(IoKind kind) {
+  switch (kind) {
+    case IoKind::read:
+      return "read";
+    case IoKind::write:
+      return "write";
+    case IoKind::allocate:
+      return "allocate";
+    case IoKind::sync:
+      return "sync";
+  }
+  return "";
+}
+
+std::int64_t size_of(const IoRequest& request) {
+  return request.kind == IoKind::allocate ? request.length : static_cast<std::int64_t>(request.buffer.size());
+}
+
 namespace {
 
 std::string describe(const IoRequest& request) {
-  return std::string(request.kind == IoKind::read ? "read" : "write") + " of " +
-         std::to_string(request.buffer.size()) + " bytes at offset " + std::to_string(request.offset);
+  return std::string(to_string(request.kind)) + " of " + std::to_string(size_of(request)) +
+         " bytes at offset " + std::to_string(request.offset);
+}
+
+/// The piece of the device that an offset lies in.
+std::int64_t piece_of(std::int64_t offset, const Geometry& geometry) {
+  if (offset < geometry.head.value()) return 0;
+  return 1 + (offset - geometry.head.value()) / geometry.piece.value();
 }
 
 /// Why the device cannot take this request, or an empty text.
 std::string objection(const IoRequest& request, const Geometry& geometry) {
   const auto alignment = static_cast<std::uintptr_t>(geometry.alignment);
-  const auto size = static_cast<std::int64_t>(request.buffer.size());
-  if (size <= 0) return "the buffer is empty";
+  const std::int64_t size = size_of(request);
+  const bool moves = request.kind == IoKind::read || request.kind == IoKind::write;
+  if (size <= 0 && moves) return "the buffer is empty";
+  if (size <= 0 && request.kind == IoKind::allocate) return "the length is not positive";
+  if (!moves && !request.buffer.empty()) return "only reads and writes have a buffer";
   if (request.offset < 0) return "the offset is negative";
   // Written as a difference: offset + size can overflow.
-  if (size > geometry.capacity.value() || request.offset > geometry.capacity.value() - size) {
+  if (size > geometry.capacity.value() ||
+      request.offset > geometry.capacity.value() - std::max<std::int64_t>(size, 1)) {
     return "it ends past the capacity of " + std::to_string(geometry.capacity.value()) + " bytes";
+  }
+  if (geometry.piece > Bytes(0) && size > 0 &&
+      piece_of(request.offset, geometry) != piece_of(request.offset + size - 1, geometry)) {
+    return "it crosses from one file into the next";
   }
   const auto address = reinterpret_cast<std::uintptr_t>(request.buffer.data());
   const auto offset = static_cast<std::uintptr_t>(request.offset);
-  if (((address | offset | request.buffer.size()) & (alignment - 1)) != 0) {
+  if (((address | offset | static_cast<std::uintptr_t>(size)) & (alignment - 1)) != 0) {
     return "offset, size and address must be multiples of " + std::to_string(alignment);
   }
   return {};
@@ -72,7 +106,7 @@ Result<std::size_t> Device::poll(std::span<IoCompletion> out, Seconds wait) {
     } else if (completion.kind == IoKind::read) {
       ++counters_.reads;
       counters_.read_bytes += bytes;
-    } else {
+    } else if (completion.kind == IoKind::write) {
       ++counters_.writes;
       counters_.write_bytes += bytes;
     }

@@ -1,5 +1,8 @@
 // Device: aligned reads and writes at offsets, many in flight. Knows nothing of what the bytes mean.
 //
+// Offsets are places in one flat space, of one file or of many. A device of many files keeps each transfer
+// within one of them (geometry().piece).
+//
 // A non-virtual face over few virtuals: the face checks arguments, limits depth and counts; a subclass
 // moves bytes. FileDevice (a real file), SimDevice (virtual time, known truth) and the decorators of the
 // tests join one contract suite, tests/tiers/device_contract.h.
@@ -13,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "fulcrum/profile.h"
 #include "fulcrum/result.h"
@@ -20,26 +24,38 @@
 
 namespace fulcrum {
 
-enum class IoKind : std::uint8_t { read, write };
+enum class IoKind : std::uint8_t {
+  read,
+  write,
+  allocate,  ///< takes space for a range, so that writes there do not meet a full disk
+  sync,      ///< makes durable the writes that had ended when it was submitted, in the file of its offset
+};
 
 /// One transfer. Offset, size and buffer address are multiples of geometry().alignment.
 struct IoRequest {
   IoKind kind = IoKind::read;
   std::int64_t offset = 0;
-  std::span<std::byte> buffer;
-  std::uint64_t tag = 0;  ///< comes back with the completion
+  std::span<std::byte> buffer;  ///< empty for allocate and sync
+  std::uint64_t tag = 0;        ///< comes back with the completion
+  std::int64_t length = 0;      ///< of allocate
 };
+
+[[nodiscard]] std::string_view to_string(IoKind kind);
+/// Bytes that the request concerns; 0 for sync.
+[[nodiscard]] std::int64_t size_of(const IoRequest& request);
 
 struct IoCompletion {
   std::uint64_t tag = 0;
   IoKind kind = IoKind::read;
-  std::size_t bytes = 0;  ///< always all of the request on success: short transfers are resumed inside
+  std::size_t bytes = 0;  ///< size_of() the request on success: short transfers are resumed inside
   Seconds latency{};      ///< submit to completion, on the device's clock
   Result<void> result;    ///< kinds: no_space, quota, read_only, device, timed_out, ...
 };
 
 struct Geometry {
   Bytes capacity{};
+  Bytes head{};   ///< the first piece, where it has another size; 0: none such
+  Bytes piece{};  ///< transfers may not cross a multiple of this behind the head; 0: no such limit
   std::size_t alignment = 4096;
   std::size_t depth_max = 256;  ///< requests in flight
 };
@@ -87,6 +103,9 @@ class Device {
   virtual Result<void> drop_cache() { return {}; }
   /// Makes written bytes durable.
   virtual Result<void> sync() { return {}; }
+  /// Ends a poll() that waits in another thread, or else the wait of the next one. Thread-safe, unlike the
+  /// rest.
+  virtual void wake() {}
 
  protected:
   Device() = default;

@@ -10,7 +10,9 @@
 #include "base/errors.h"
 #include "tiers/io_engine.h"
 #include "tiers/mount.h"
+#include "tiers/place.h"
 #include "tiers/scratch_file.h"
+#include "tiers/store_files.h"
 #include "tiers/thread_engine.h"
 #include "tiers/uring.h"
 
@@ -20,11 +22,12 @@ namespace {
 constexpr std::int64_t kSizeUnit = 4096;
 constexpr std::size_t kDepthLimit = 4096;
 
-Result<void> check(const FileDeviceOptions& options) {
-  if (options.size <= Bytes(0) || options.size.value() % kSizeUnit != 0) {
-    return bad_input("size", std::to_string(options.size.value()) + " bytes",
-                     "use a positive multiple of 4096");
-  }
+Result<void> check_size(Bytes size) {
+  if (size > Bytes(0) && size.value() % kSizeUnit == 0) return {};
+  return bad_input("size", std::to_string(size.value()) + " bytes", "use a positive multiple of 4096");
+}
+
+Result<void> check_engine(const FileDeviceOptions& options) {
   if (options.depth_max < 1 || options.depth_max > kDepthLimit) {
     return bad_input("depth_max", std::to_string(options.depth_max), "use 1 to 4096");
   }
@@ -44,14 +47,14 @@ struct ChosenEngine {
   std::string refusal;  ///< of the better one
 };
 
-Result<ChosenEngine> choose_engine(const std::shared_ptr<const ScratchFile>& file,
+Result<ChosenEngine> choose_engine(const std::shared_ptr<const FileSet>& files,
                                    const FileDeviceOptions& options) {
   ChosenEngine chosen;
   if (options.engine == EngineChoice::threads) {
     chosen.refusal = "io_uring: not asked for";
   } else {
     auto uring =
-        make_uring_engine(file, {.depth_max = options.depth_max, .close_limit = options.close_limit});
+        make_uring_engine(files, {.depth_max = options.depth_max, .close_limit = options.close_limit});
     if (uring.has_value()) {
       chosen.engine = std::move(*uring);
       chosen.uring = true;
@@ -60,40 +63,75 @@ Result<ChosenEngine> choose_engine(const std::shared_ptr<const ScratchFile>& fil
     if (options.engine == EngineChoice::uring) return uring.error();
     chosen.refusal = uring.error().message();
   }
-  chosen.engine = make_thread_engine(file, {.depth_max = options.depth_max,
-                                            .threads_max = options.threads_max,
-                                            .close_limit = options.close_limit,
-                                            .raw_io = options.raw_io});
+  chosen.engine = make_thread_engine(files, {.depth_max = options.depth_max,
+                                             .threads_max = options.threads_max,
+                                             .close_limit = options.close_limit,
+                                             .raw_io = options.raw_io});
   return chosen;
+}
+
+/// Share of the files that the page cache holds.
+std::optional<double> share_in_cache(const FileSet& files) {
+  double bytes = 0;
+  for (const int descriptor : files.descriptors()) {
+    struct stat facts {};
+    if (fstat(descriptor, &facts) != 0) return std::nullopt;
+    const std::optional<double> share = resident_share(descriptor, Bytes(facts.st_size));
+    if (!share) return std::nullopt;
+    bytes += *share * static_cast<double>(facts.st_size);
+  }
+  return bytes / static_cast<double>(files.size().value());
 }
 
 }  // namespace
 
 Result<std::unique_ptr<FileDevice>> FileDevice::open(const std::string& directory,
                                                      const FileDeviceOptions& options) {
-  if (Result<void> checked = check(options); checked.has_error()) return checked.error();
+  if (Result<void> checked = check_size(options.size); checked.has_error()) return checked.error();
+  if (Result<void> checked = check_engine(options); checked.has_error()) return checked.error();
   auto file = ScratchFile::create(directory, {.size = options.size,
                                               .direct = options.direct != DirectChoice::buffered,
                                               .preallocate = options.preallocate});
   if (file.has_error()) return file.error();
-  if (options.direct == DirectChoice::direct && !(*file)->direct()) {
-    return make_error(ErrorKind::unsupported, "use direct I/O in", directory, (*file)->refusal(),
+  return drive(std::move(*file), options, {});
+}
+
+Result<std::unique_ptr<FileDevice>> FileDevice::open_store(const std::string& directory,
+                                                           const StoreFilesOptions& store,
+                                                           const FileDeviceOptions& options) {
+  if (Result<void> checked = check_engine(options); checked.has_error()) return checked.error();
+  StoreFilesOptions wanted = store;
+  wanted.direct = options.direct != DirectChoice::buffered;
+  auto files = StoreFiles::open(directory, wanted);
+  if (files.has_error()) return files.error();
+  const OwnerRecord* owner = (*files)->owner();
+  auto device = drive(*files, options, (*files)->space_refusal());
+  if (device.has_value()) (*device)->owner_ = owner;
+  return device;
+}
+
+Result<std::unique_ptr<FileDevice>> FileDevice::drive(std::shared_ptr<const FileSet> files,
+                                                      const FileDeviceOptions& options,
+                                                      const std::string& space_refusal) {
+  if (options.direct == DirectChoice::direct && !files->direct()) {
+    return make_error(ErrorKind::unsupported, "use direct I/O in", files->directory(), files->refusal(),
                       "choose another path, or let Fulcrum go through the page cache");
   }
-  auto chosen = choose_engine(*file, options);
+  auto chosen = choose_engine(files, options);
   if (chosen.has_error()) return chosen.error();
 
   std::string reasons = chosen->refusal;
   add_reason(reasons,
-             options.direct == DirectChoice::buffered ? "O_DIRECT: not asked for" : (*file)->refusal());
-  const IoMode mode{.uring = chosen->uring, .direct = (*file)->direct()};
-  return std::unique_ptr<FileDevice>(new FileDevice(std::move(*file), std::move(chosen->engine), mode,
+             options.direct == DirectChoice::buffered ? "O_DIRECT: not asked for" : files->refusal());
+  add_reason(reasons, space_refusal);
+  const IoMode mode{.uring = chosen->uring, .direct = files->direct()};
+  return std::unique_ptr<FileDevice>(new FileDevice(std::move(files), std::move(chosen->engine), mode,
                                                     options.depth_max, std::move(reasons)));
 }
 
-FileDevice::FileDevice(std::shared_ptr<const ScratchFile> file, std::unique_ptr<IoEngine> engine, IoMode mode,
+FileDevice::FileDevice(std::shared_ptr<const FileSet> files, std::unique_ptr<IoEngine> engine, IoMode mode,
                        std::size_t depth_max, std::string fallback_reason)
-    : file_(std::move(file)),
+    : files_(std::move(files)),
       engine_(std::move(engine)),
       mode_(mode),
       depth_max_(depth_max),
@@ -112,38 +150,35 @@ Result<std::size_t> FileDevice::do_poll(std::span<IoCompletion> out, Seconds wai
 }
 
 Geometry FileDevice::geometry() const {
-  return {.capacity = file_->size(), .alignment = file_->alignment(), .depth_max = depth_max_};
+  return {.capacity = files_->size(),
+          .head = files_->head(),
+          .piece = files_->piece(),
+          .alignment = files_->alignment(),
+          .depth_max = depth_max_};
 }
 
 bool FileDevice::in_memory() const {
-  return is_memory_filesystem(file_->descriptor());
+  return is_memory_filesystem(files_->descriptor());
 }
 
 std::optional<bool> FileDevice::rotational() const {
   struct stat facts {};
-  if (fstat(file_->descriptor(), &facts) != 0) return std::nullopt;
+  if (fstat(files_->descriptor(), &facts) != 0) return std::nullopt;
   const auto device = find_block_device(facts.st_dev);
   return device ? device->rotational : std::nullopt;
 }
 
+Result<DiskPlace> FileDevice::disk_place() const {
+  return fulcrum::disk_place(files_->descriptor());
+}
+
 DeviceIdentity FileDevice::identity() const {
-  DeviceIdentity identity;
-  identity.path = file_->directory();
-  identity.filesystem = filesystem_of(file_->descriptor());
-  struct stat facts {};
-  if (fstat(file_->descriptor(), &facts) != 0) return identity;
-  if (const auto device = find_block_device(facts.st_dev)) {
-    identity.device = device->name;
-    identity.model = device->model;
-    identity.serial_hash = device->serial_hash;
-    identity.scheduler = device->scheduler;
-  }
-  return identity;
+  return identity_of(files_->descriptor(), files_->directory());
 }
 
 DeviceEvidence FileDevice::evidence() const {
   DeviceEvidence evidence;
-  const std::optional<double> resident = resident_share(file_->descriptor(), file_->size());
+  const std::optional<double> resident = share_in_cache(*files_);
   evidence.resident_share = resident.value_or(0);
   const std::optional<DeviceTraffic> process = process_traffic();
   if (process) {
@@ -151,7 +186,7 @@ DeviceEvidence FileDevice::evidence() const {
     evidence.process_written = process->written;
   }
   struct stat facts {};
-  if (fstat(file_->descriptor(), &facts) != 0) return evidence;
+  if (fstat(files_->descriptor(), &facts) != 0) return evidence;
   const auto block_device = find_block_device(facts.st_dev);
   const std::optional<DeviceTraffic> device =
       block_device ? device_traffic(block_device->stat_path) : std::nullopt;
@@ -165,27 +200,35 @@ DeviceEvidence FileDevice::evidence() const {
 
 Result<void> FileDevice::drop_cache() {
   if (in_memory()) {
-    return make_error(ErrorKind::unsupported, "drop the cache of", file_->directory(),
+    return make_error(ErrorKind::unsupported, "drop the cache of", files_->directory(),
                       "the filesystem is kept in memory; there is no medium below",
                       "choose a path on a drive");
   }
   if (Result<void> synced = sync(); synced.has_error()) return synced;  // dirty pages are not dropped
-  // Returns the error instead of setting errno.
-  const int code = posix_fadvise(file_->descriptor(), 0, 0, POSIX_FADV_DONTNEED);
-  if (code != 0) return os_error(code, "drop the cache of", file_->directory());
-  return {};
-}
-
-Result<void> FileDevice::sync() {
-  while (fdatasync(file_->descriptor()) != 0) {
-    if (errno != EINTR) return os_error(errno, "sync", file_->directory());
+  for (const int descriptor : files_->descriptors()) {
+    // Returns the error instead of setting errno.
+    const int code = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
+    if (code != 0) return os_error(code, "drop the cache of", files_->directory());
   }
   return {};
 }
 
+Result<void> FileDevice::sync() {
+  for (const int descriptor : files_->descriptors()) {
+    while (fdatasync(descriptor) != 0) {
+      if (errno != EINTR) return os_error(errno, "sync", files_->directory());
+    }
+  }
+  return {};
+}
+
+void FileDevice::wake() {
+  engine_->wake();
+}
+
 Result<void> FileDevice::register_buffers(std::span<std::byte> region) {
   if (in_flight() > 0) {
-    return make_error(ErrorKind::busy, "register buffers", file_->directory(),
+    return make_error(ErrorKind::busy, "register buffers", files_->directory(),
                       std::to_string(in_flight()) + " requests are in flight", "poll them first");
   }
   return engine_->register_buffers(region);

@@ -24,6 +24,8 @@ class IoEngine {
   virtual Result<void> start(const IoRequest& request) = 0;
   /// As Device::poll.
   virtual Result<std::size_t> collect(std::span<IoCompletion> out, Seconds wait) = 0;
+  /// As Device::wake.
+  virtual void wake() = 0;
   /// As FileDevice::register_buffers.
   virtual Result<void> register_buffers(std::span<std::byte> region) = 0;
   /// Short transfers continued so far, of requests that were reported.

@@ -15,29 +15,13 @@
 #include <system_error>
 
 #include "base/checksum.h"
+#include "tiers/drive_facts.h"
+#include "tiers/sys_file.h"
 
 namespace fulcrum {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// First line of a small file of /sys, without the blanks around it; empty where there is none.
-std::string first_line(const fs::path& path) {
-  std::ifstream in(path);
-  std::string line;
-  std::getline(in, line);
-  const auto begin = line.find_first_not_of(" \t");
-  if (begin == std::string::npos) return {};
-  return line.substr(begin, line.find_last_not_of(" \t") - begin + 1);
-}
-
-/// The first of these files that says something.
-std::string first_said(const fs::path& drive, std::initializer_list<const char*> names) {
-  for (const char* name : names) {
-    if (std::string said = first_line(drive / name); !said.empty()) return said;
-  }
-  return {};
-}
 
 /// "none [mq-deadline] kyber" -> "mq-deadline".
 std::string chosen_scheduler(const std::string& line) {
@@ -123,6 +107,7 @@ std::optional<BlockDevice> find_block_device(dev_t number, const std::string& sy
   const std::string flag = first_line(drive / "queue/rotational");
   if (!flag.empty() && !is_virtual_drive(device.name)) device.rotational = flag == "1";
   device.stat_path = (own / "stat").string();
+  add_drive_facts(own, drive, device);
   return device;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "fulcrum/profile.h"
 #include "fulcrum/units.h"
 
 namespace fulcrum {
@@ -25,11 +26,27 @@ struct BlockDevice {
   std::string scheduler;
   std::optional<bool> rotational;  ///< empty for virtual drives, see FileDevice::rotational
   std::string stat_path;           ///< counters of the partition or drive that holds the file
+  std::string firmware;
+  PcieLink pcie;                 ///< of the first PCI device above the drive
+  std::optional<int> numa_node;  ///< of the nearest device above that names one
+  std::string sensor;            ///< directory of its temperature, see temperature()
+  bool mapped = false;           ///< made of other block devices (LVM, RAID, encryption)
+  Bytes size{};                  ///< of the whole drive; 0: not known
+  Bytes begin{};                 ///< where the partition begins on it
 };
 
 /// The device behind a device number (st_dev). Empty for numbers that no block device owns: overlay,
 /// btrfs, network and memory filesystems.
 [[nodiscard]] std::optional<BlockDevice> find_block_device(dev_t number, const std::string& sys = "/sys");
+
+struct Temperature {
+  double celsius = 0;
+  std::optional<double> limit;  ///< the lower of what the drive names as its warning and critical limits
+};
+
+/// Reads a sensor's directory (hwmon: temp1_input, temp1_max, temp1_crit). On NVMe each call is an admin
+/// command, which may take milliseconds.
+[[nodiscard]] std::optional<Temperature> temperature(const std::string& sensor);
 
 struct DeviceTraffic {
   Bytes read{};

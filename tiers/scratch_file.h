@@ -4,14 +4,11 @@
 // Threads: immutable once made.
 #pragma once
 
-#include <sys/types.h>
-
-#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "fulcrum/result.h"
-#include "fulcrum/units.h"
+#include "tiers/file_set.h"
 
 namespace fulcrum {
 
@@ -21,39 +18,23 @@ struct ScratchFileOptions {
   bool preallocate = true;
 };
 
-class ScratchFile {
+class ScratchFile final : public FileSet {
  public:
   /// Kinds: not_found, permission, read_only, no_space and quota (with the bytes that are missing),
   /// file_limit, device, bad_input (size is no multiple of the alignment).
   static Result<std::shared_ptr<const ScratchFile>> create(const std::string& directory,
                                                            const ScratchFileOptions& options);
-  ~ScratchFile();
-  ScratchFile(const ScratchFile&) = delete;
-  ScratchFile& operator=(const ScratchFile&) = delete;
-
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-  [[nodiscard]] const std::string& directory() const { return directory_; }
-  [[nodiscard]] Bytes size() const { return size_; }
-  /// Of offsets, sizes and addresses, a power of two. 512 in buffered mode, so that callers who respect it
-  /// find direct mode the same.
-  [[nodiscard]] std::size_t alignment() const { return alignment_; }
-  [[nodiscard]] bool direct() const { return direct_; }
-  /// Why direct() is false although it was asked for; empty otherwise.
-  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  /// Whether direct I/O works there at all, found with a small file of its own. The errno `code` is also set
+  /// where the file could not be made.
+  [[nodiscard]] static DirectIo try_direct_in(const std::string& directory);
 
  private:
   ScratchFile(int descriptor, std::string directory, Bytes size)
-      : descriptor_(descriptor), directory_(std::move(directory)), size_(size) {}
+      : FileSet(std::move(directory), size, Bytes(0), Bytes(0)) {
+    add(descriptor);
+  }
   Result<void> reserve(bool preallocate) const;
-  void settle_direct(int open_error);
-  Result<void> reopen_buffered() const;
-
-  int descriptor_;
-  std::string directory_;
-  Bytes size_;
-  std::size_t alignment_ = 512;
-  bool direct_ = false;
-  std::string refusal_;
+  [[nodiscard]] std::string path_of(std::size_t index) const override;
 };
 
 }  // namespace fulcrum

@@ -1,6 +1,7 @@
 #include "tiers/sim_device.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -12,11 +13,16 @@ namespace fulcrum {
 namespace {
 
 constexpr Seconds kCacheLatency{2e-6};
-constexpr std::size_t kRememberedStreams = 64;
+constexpr std::size_t kRememberedStreams = 16;
 constexpr double kDone = 1e-6;  // bytes left that count as none
 
 double lognormal(Random& random, double deviation) {
   return deviation > 0 ? std::exp(deviation * random.normal()) : 1.0;
+}
+
+/// The same with a mean of 1: noise must not change a rate in the long run.
+double fair_lognormal(Random& random, double deviation) {
+  return lognormal(random, deviation) * std::exp(-deviation * deviation / 2);
 }
 
 void free_bytes(std::byte* bytes) {
@@ -34,6 +40,7 @@ SimDevice::SimDevice(SimTruth truth, ManualClock& clock)
       data_(static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(truth.capacity.value()), 1)),
             free_bytes),
       cache_(truth.page_cache, truth.capacity),
+      space_(truth.space),
       now_(clock.now()),
       started_(clock.now()),
       next_mood_(clock.now()) {
@@ -41,7 +48,7 @@ SimDevice::SimDevice(SimTruth truth, ManualClock& clock)
 }
 
 Geometry SimDevice::geometry() const {
-  return {truth_.capacity, truth_.alignment, truth_.depth_max};
+  return {truth_.capacity, truth_.head, truth_.piece, truth_.alignment, truth_.depth_max};
 }
 
 DeviceIdentity SimDevice::identity() const {
@@ -71,10 +78,15 @@ Result<void> SimDevice::sync() {
 
 std::size_t SimDevice::stream_of(const IoRequest& request) {
   const auto end = request.offset + static_cast<std::int64_t>(request.buffer.size());
+  // A load that comes past the place where another one ended long ago goes on as itself.
+  std::size_t found = kNoStream;
   for (std::size_t i = 0; i < streams_.size(); ++i) {
     if (streams_[i].kind != request.kind || streams_[i].next_offset != request.offset) continue;
-    streams_[i].next_offset = end;
-    return i;
+    if (found == kNoStream || streams_[i].in_flight > streams_[found].in_flight) found = i;
+  }
+  if (found != kNoStream) {
+    streams_[found].next_offset = end;
+    return found;
   }
   const Seconds setup =
       request.kind == IoKind::read ? truth_.setup * lognormal(random_, truth_.setup_spread) : Seconds(0);
@@ -108,15 +120,20 @@ Result<void> SimDevice::do_submit(const IoRequest& request) {
 
   Transfer transfer;
   transfer.request = request;
-  transfer.cached = request.kind == IoKind::read && cache_.holds(request.offset, request.buffer.size());
   transfer.submitted = now_;
+  if (request.kind == IoKind::allocate || request.kind == IoKind::sync) {
+    const Seconds time =
+        request.kind == IoKind::sync ? truth_.sync * lognormal(random_, truth_.noise) : truth_.latency;
+    transfer.ready = now_ + time;
+    active_.push_back(transfer);
+    return {};
+  }
+  transfer.cached = request.kind == IoKind::read && cache_.holds(request.offset, request.buffer.size());
   transfer.stream = stream_of(request);
   Stream& stream = streams_[transfer.stream];
   ++stream.in_flight;
   transfer.ready = transfer.cached ? now_ + kCacheLatency : std::max(now_, stream.ready) + truth_.latency;
-  // exp(s*z - s*s/2) has mean 1: noise must not change the rate in the long run.
-  transfer.work = static_cast<double>(request.buffer.size()) * lognormal(random_, truth_.noise) *
-                  std::exp(-truth_.noise * truth_.noise / 2);
+  transfer.work = static_cast<double>(request.buffer.size()) * fair_lognormal(random_, truth_.noise);
   if (truth_.constant_speedup > 1 && constant(request)) transfer.work /= truth_.constant_speedup;
   active_.push_back(transfer);
   return {};
@@ -156,7 +173,11 @@ void SimDevice::set_rates() {
   if (writing) share_out(IoKind::write, 0, write_rate() * mood_ * throttle);
 }
 
-void SimDevice::complete(const Transfer& transfer) {
+bool SimDevice::over(const Transfer& transfer) const {
+  return transfer.work <= kDone && transfer.ready <= now_;
+}
+
+void SimDevice::move(const Transfer& transfer) {
   const IoRequest& request = transfer.request;
   const auto size = request.buffer.size();
   const Bytes bytes{static_cast<std::int64_t>(size)};
@@ -169,8 +190,18 @@ void SimDevice::complete(const Transfer& transfer) {
     cache_level_ += static_cast<double>(size);
   }
   cache_.touch(request.offset, size);
-  --streams_[transfer.stream].in_flight;
-  done_.push_back({request.tag, request.kind, size, now_ - transfer.submitted, {}});
+}
+
+void SimDevice::complete(const Transfer& transfer) {
+  const IoRequest& request = transfer.request;
+  if (transfer.stream != kNoStream) --streams_[transfer.stream].in_flight;
+  done_.push_back({request.tag, request.kind, 0, now_ - transfer.submitted, {}});
+  if (!space_.take(request)) {
+    done_.back().result = os_error(ENOSPC, std::string(to_string(request.kind)), "simulated device");
+    return;
+  }
+  if (transfer.stream != kNoStream) move(transfer);
+  done_.back().bytes = static_cast<std::size_t>(size_of(request));
 }
 
 void SimDevice::progress(Seconds time) {
@@ -179,9 +210,9 @@ void SimDevice::progress(Seconds time) {
   cache_level_ = std::max(0.0, cache_level_ - truth_.write_drain.value() * step);
   for (Transfer& transfer : active_) transfer.work -= transfer.rate * step;
   for (const Transfer& transfer : active_) {
-    if (transfer.work <= kDone) complete(transfer);
+    if (over(transfer)) complete(transfer);
   }
-  std::erase_if(active_, [](const Transfer& transfer) { return transfer.work <= kDone; });
+  std::erase_if(active_, [this](const Transfer& transfer) { return over(transfer); });
 }
 
 void SimDevice::advance(Seconds until) {
@@ -191,7 +222,7 @@ void SimDevice::advance(Seconds until) {
       return;
     }
     if (truth_.mood > 0 && now_ >= next_mood_) {
-      mood_ = lognormal(mood_random_, truth_.mood);
+      mood_ = fair_lognormal(mood_random_, truth_.mood);
       next_mood_ = now_ + truth_.mood_time;
     }
     set_rates();
@@ -201,6 +232,8 @@ void SimDevice::advance(Seconds until) {
     for (const Transfer& transfer : active_) {
       if (transfer.ready > now_) {
         next = std::min(next, transfer.ready);
+      } else if (transfer.work <= kDone) {
+        next = now_;
       } else if (transfer.rate > 0) {
         next = std::min(next, now_ + Seconds(transfer.work / transfer.rate));
       }

@@ -5,7 +5,8 @@
 // one stream (a load); a request that does not opens a new stream and pays the set-up. N streams share
 //   X(N) = single * N / (1 + sigma*(N-1) + k*N*(N-1))
 // equally; inside a stream requests are served front to back, none faster than `lane`. The truth may also
-// hold what real devices do to mislead: caches, compression, throttling, false evidence.
+// hold what real devices do to mislead: caches, compression, throttling, false evidence. Space may run out:
+// allocations and writes take it, and fail where it is used up.
 // Threads: one at a time.
 #pragma once
 
@@ -13,20 +14,25 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "tiers/device.h"
 #include "tiers/sim_page_cache.h"
+#include "tiers/sim_space.h"
 
 namespace fulcrum {
 
 /// What the simulated device really does.
 struct SimTruth {
   Bytes capacity{std::int64_t{64} << 20};
+  Bytes head{};   ///< as in Geometry
+  Bytes piece{};  ///< as in Geometry
   std::size_t alignment = 4096;
   std::size_t depth_max = 256;
+  std::optional<Bytes> space;  ///< what allocations and writes can take in all; nothing: all of the capacity
   IoMode mode{true, true};
   std::uint64_t seed = 1;
 
@@ -39,7 +45,7 @@ struct SimTruth {
   double k = 0.01;
 
   BytesPerSecond write{2e9};        ///< all writes together
-  Seconds sync{200e-6};             ///< of sync()
+  Seconds sync{200e-6};             ///< of a sync
   Bytes write_cache{};              ///< bytes that are taken at `write`; 0: no such cache
   BytesPerSecond write_drain{1e9};  ///< rate once the write cache is full
   double read_beside_write = 1;     ///< read rate while a write is in flight, as a share
@@ -71,6 +77,9 @@ class SimDevice final : public Device {
   Result<void> sync() override;
   /// Processor time that submitting has cost so far.
   [[nodiscard]] Seconds cpu_time() const { return cpu_time_; }
+  /// The filesystem fills up, or space comes free again. What was taken stays taken.
+  void set_space(std::optional<Bytes> space) { space_.set_limit(space); }
+  [[nodiscard]] Bytes space_taken() const { return space_.taken(); }
 
  protected:
   Result<void> do_submit(const IoRequest& request) override;
@@ -83,9 +92,10 @@ class SimDevice final : public Device {
     Seconds ready{};  ///< when its set-up is over
     int in_flight = 0;
   };
+  static constexpr std::size_t kNoStream = std::numeric_limits<std::size_t>::max();
   struct Transfer {
     IoRequest request;
-    std::size_t stream = 0;
+    std::size_t stream = kNoStream;
     bool cached = false;
     Seconds submitted{};
     Seconds ready{};
@@ -100,6 +110,8 @@ class SimDevice final : public Device {
   [[nodiscard]] double write_rate() const;
   void advance(Seconds until);
   void progress(Seconds time);
+  [[nodiscard]] bool over(const Transfer& transfer) const;
+  void move(const Transfer& transfer);
   void complete(const Transfer& transfer);
 
   SimTruth truth_;
@@ -108,6 +120,7 @@ class SimDevice final : public Device {
   Random mood_random_;
   std::unique_ptr<std::byte[], void (*)(std::byte*)> data_;
   SimPageCache cache_;
+  SimSpace space_;
   std::vector<Stream> streams_;
   std::vector<Transfer> active_;  ///< in order of submission
   std::deque<IoCompletion> done_;

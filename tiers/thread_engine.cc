@@ -1,5 +1,6 @@
 #include "tiers/thread_engine.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +29,14 @@ std::int64_t RawIo::write(int descriptor, std::span<const std::byte> buffer, std
   return moved < 0 ? -errno : moved;
 }
 
+std::int64_t RawIo::allocate(int descriptor, std::int64_t offset, std::int64_t length) {
+  return fallocate(descriptor, 0, offset, length) == 0 ? 0 : -errno;
+}
+
+std::int64_t RawIo::sync(int descriptor) {
+  return fdatasync(descriptor) == 0 ? 0 : -errno;
+}
+
 namespace {
 
 using Lock = std::unique_lock<std::mutex>;
@@ -40,10 +49,10 @@ std::chrono::duration<double> bounded(Seconds wait) {
 
 /// What the workers share. Held by each of them, so that a worker stuck in a dead mount can be left behind.
 struct Pool {
-  Pool(std::shared_ptr<const ScratchFile> f, std::shared_ptr<RawIo> io)
-      : file(std::move(f)), raw_io(std::move(io)) {}
+  Pool(std::shared_ptr<const FileSet> f, std::shared_ptr<RawIo> io)
+      : files(std::move(f)), raw_io(std::move(io)) {}
 
-  std::shared_ptr<const ScratchFile> file;
+  std::shared_ptr<const FileSet> files;
   std::shared_ptr<RawIo> raw_io;
   std::mutex mutex;
   std::condition_variable work;
@@ -54,16 +63,29 @@ struct Pool {
   std::size_t idle = 0;
   std::size_t alive = 0;
   std::uint64_t resumed = 0;
+  bool woken = false;
   bool stop = false;
 };
 
-/// Moves all bytes of one request, or fails.
+std::int64_t call(RawIo& raw_io, const FileSet& files, const Transfer& transfer) {
+  const auto [index, descriptor, offset] = files.place_of(transfer.rest_offset());
+  switch (transfer.kind()) {
+    case IoKind::read:
+      return raw_io.read(descriptor, transfer.rest(), offset);
+    case IoKind::write:
+      return raw_io.write(descriptor, transfer.rest(), offset);
+    case IoKind::allocate:
+      return raw_io.allocate(descriptor, offset, transfer.length());
+    case IoKind::sync:
+      return raw_io.sync(descriptor);
+  }
+  return -EINVAL;
+}
+
+/// Carries one request to its end.
 void carry(Pool& pool, Transfer& transfer, Clock& clock) {
   for (;;) {
-    const int descriptor = pool.file->descriptor();
-    const std::int64_t answer = transfer.kind() == IoKind::read
-                                    ? pool.raw_io->read(descriptor, transfer.rest(), transfer.rest_offset())
-                                    : pool.raw_io->write(descriptor, transfer.rest(), transfer.rest_offset());
+    const std::int64_t answer = call(*pool.raw_io, *pool.files, transfer);
     if (transfer.advance(answer) == Transfer::Next::finished) return;
     // EAGAIN comes back until the system has resources: 64 attempts of up to 1 ms each.
     if (answer == -EAGAIN) clock.sleep(Seconds(std::min(20e-6 * transfer.fruitless(), 1e-3)));
@@ -83,7 +105,7 @@ void serve(const std::shared_ptr<Pool>& pool) {
     ++pool->running;
     lock.unlock();
     carry(*pool, transfer, clock);
-    IoCompletion completion = transfer.completion(clock.now(), pool->file->directory());
+    IoCompletion completion = transfer.completion(clock.now(), *pool->files);
     lock.lock();
     --pool->running;
     pool->resumed += transfer.resumed();
@@ -96,11 +118,11 @@ void serve(const std::shared_ptr<Pool>& pool) {
 
 class ThreadEngine final : public IoEngine {
  public:
-  ThreadEngine(std::shared_ptr<const ScratchFile> file, const ThreadEngineOptions& options)
-      : pool_(std::make_shared<Pool>(std::move(file),
+  ThreadEngine(std::shared_ptr<const FileSet> files, const ThreadEngineOptions& options)
+      : pool_(std::make_shared<Pool>(std::move(files),
                                      options.raw_io ? options.raw_io : std::make_shared<RawIo>())),
         threads_max_(std::clamp<std::size_t>(options.threads_max, 1, options.depth_max)),
-        step_(pool_->file->direct() ? pool_->file->alignment() : 1),
+        step_(pool_->files->direct() ? pool_->files->alignment() : 1),
         close_limit_(options.close_limit) {}
 
   ~ThreadEngine() override {
@@ -123,7 +145,7 @@ class ThreadEngine final : public IoEngine {
     Lock lock(pool_->mutex);
     if (pool_->idle <= pool_->waiting.size() && workers_.size() < threads_max_) {
       if (const int code = add_worker(); code != 0 && workers_.empty()) {
-        return os_error(code, "start a thread for", pool_->file->directory());
+        return os_error(code, "start a thread for", pool_->files->directory());
       }
     }
     pool_->waiting.emplace_back(request, step_, clock_.now());
@@ -134,7 +156,10 @@ class ThreadEngine final : public IoEngine {
   Result<std::size_t> collect(std::span<IoCompletion> out, Seconds wait) override {
     Lock lock(pool_->mutex);
     Pool& pool = *pool_;
-    if (wait > Seconds(0)) pool.news.wait_for(lock, bounded(wait), [&] { return !pool.ended.empty(); });
+    if (wait > Seconds(0)) {
+      pool.news.wait_for(lock, bounded(wait), [&] { return !pool.ended.empty() || pool.woken; });
+    }
+    pool.woken = false;
     const std::size_t count = std::min(out.size(), pool.ended.size());
     for (std::size_t i = 0; i < count; ++i) {
       out[i] = std::move(pool.ended.front());
@@ -144,8 +169,14 @@ class ThreadEngine final : public IoEngine {
     return count;
   }
 
+  void wake() override {
+    const Lock lock(pool_->mutex);
+    pool_->woken = true;
+    pool_->news.notify_one();
+  }
+
   Result<void> register_buffers(std::span<std::byte> /*region*/) override {
-    return make_error(ErrorKind::unsupported, "register buffers", pool_->file->directory(),
+    return make_error(ErrorKind::unsupported, "register buffers", pool_->files->directory(),
                       "only io_uring knows registered buffers", "go on without");
   }
 
@@ -172,9 +203,9 @@ class ThreadEngine final : public IoEngine {
 
 }  // namespace
 
-std::unique_ptr<IoEngine> make_thread_engine(std::shared_ptr<const ScratchFile> file,
+std::unique_ptr<IoEngine> make_thread_engine(std::shared_ptr<const FileSet> files,
                                              const ThreadEngineOptions& options) {
-  return std::make_unique<ThreadEngine>(std::move(file), options);
+  return std::make_unique<ThreadEngine>(std::move(files), options);
 }
 
 }  // namespace fulcrum

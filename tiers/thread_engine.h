@@ -1,12 +1,13 @@
-// Thread engine: blocking pread and pwrite in a pool of threads, where io_uring is not to be had.
+// Thread engine: blocking calls (pread, pwrite, fallocate, fdatasync) in a pool of threads, where io_uring is
+// not to be had.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 
+#include "tiers/file_set.h"
 #include "tiers/io_engine.h"
 #include "tiers/raw_io.h"
-#include "tiers/scratch_file.h"
 
 namespace fulcrum {
 
@@ -17,7 +18,7 @@ struct ThreadEngineOptions {
   std::shared_ptr<RawIo> raw_io = nullptr;
 };
 
-[[nodiscard]] std::unique_ptr<IoEngine> make_thread_engine(std::shared_ptr<const ScratchFile> file,
+[[nodiscard]] std::unique_ptr<IoEngine> make_thread_engine(std::shared_ptr<const FileSet> files,
                                                            const ThreadEngineOptions& options);
 
 }  // namespace fulcrum

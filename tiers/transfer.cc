@@ -1,9 +1,11 @@
 #include "tiers/transfer.h"
 
 #include <cerrno>
+#include <string>
 
 #include "base/check.h"
 #include "base/errors.h"
+#include "tiers/file_set.h"
 
 namespace fulcrum {
 
@@ -16,10 +18,13 @@ Transfer::Next Transfer::fail(Failure failure, int code) {
 Transfer::Next Transfer::advance(std::int64_t answer) {
   if (answer < 0) {
     const int code = static_cast<int>(-answer);
+    // A filesystem that cannot take space beforehand takes it with the writes.
+    if (request_.kind == IoKind::allocate && (code == EOPNOTSUPP || code == ENOSYS)) return Next::finished;
     const bool passing = code == EINTR || code == EAGAIN;
     if (!passing || ++fruitless_ > kFruitlessMax) return fail(Failure::system, code);
     return Next::again;
   }
+  if (!moves_bytes()) return Next::finished;
   FULCRUM_CHECK(static_cast<std::size_t>(answer) <= request_.buffer.size() - done_,
                 "the system moved more bytes than it was asked for");
   const std::size_t reached = done_ + static_cast<std::size_t>(answer);
@@ -36,15 +41,18 @@ Transfer::Next Transfer::advance(std::int64_t answer) {
   return Next::again;
 }
 
-IoCompletion Transfer::completion(Seconds now, const std::string& where) const {
+IoCompletion Transfer::completion(Seconds now, const FileSet& files) const {
   IoCompletion out;
   out.tag = request_.tag;
   out.kind = request_.kind;
   out.latency = now - submitted_;
   out.bytes = done_;
-  if (failure_ == Failure::none) return out;
-  const char* verb = request_.kind == IoKind::read ? "read" : "write";
-  const std::string place = where + " at offset " + std::to_string(rest_offset());
+  if (failure_ == Failure::none) {
+    out.bytes = static_cast<std::size_t>(size_of(request_));
+    return out;
+  }
+  const std::string verb(to_string(request_.kind));
+  const std::string place = files.where(rest_offset());
   if (failure_ == Failure::system) {
     out.result = os_error(code_, verb, place);
   } else {

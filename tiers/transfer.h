@@ -3,6 +3,8 @@
 // Both engines feed it what the system answered and do what it says next, so that short transfers,
 // interruptions and the end of a truncated file are treated the same everywhere. Plain data, no system call.
 //
+// Allocations and syncs move no bytes: any answer but an error is their end.
+//
 //        +-- again: short, interrupted, no resources (bounded) --+
 //        v                                                       |
 //   [in flight] ----------------- advance(answer) ---------------+----> finished: all bytes, or an error
@@ -11,11 +13,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "tiers/device.h"
 
 namespace fulcrum {
+
+class FileSet;
 
 class Transfer {
  public:
@@ -33,6 +36,8 @@ class Transfer {
 
   [[nodiscard]] IoKind kind() const { return request_.kind; }
   [[nodiscard]] std::span<std::byte> rest() const { return request_.buffer.subspan(done_); }
+  /// Of an allocation.
+  [[nodiscard]] std::int64_t length() const { return request_.length; }
   [[nodiscard]] std::int64_t rest_offset() const {
     return request_.offset + static_cast<std::int64_t>(done_);
   }
@@ -40,12 +45,15 @@ class Transfer {
   [[nodiscard]] int fruitless() const { return fruitless_; }
   /// How often a short transfer was continued.
   [[nodiscard]] std::uint64_t resumed() const { return resumed_; }
-  [[nodiscard]] IoCompletion completion(Seconds now, const std::string& where) const;
+  [[nodiscard]] IoCompletion completion(Seconds now, const FileSet& files) const;
 
  private:
   enum class Failure { none, system, stopped_short };
 
   Next fail(Failure failure, int code = 0);
+  [[nodiscard]] bool moves_bytes() const {
+    return request_.kind == IoKind::read || request_.kind == IoKind::write;
+  }
 
   IoRequest request_;
   std::size_t step_ = 1;

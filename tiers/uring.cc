@@ -4,7 +4,10 @@
 
 #ifdef FULCRUM_HAVE_URING
 #include <liburing.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +19,7 @@
 #include "base/check.h"
 #include "tiers/registered_region.h"
 #include "tiers/transfer.h"
+#include "tiers/uring_entry.h"
 
 namespace fulcrum {
 namespace {
@@ -24,8 +28,9 @@ namespace {
 constexpr unsigned kBatch = 16;
 // While the kernel has no resources for what is queued, how long to wait between attempts.
 constexpr Seconds kResubmitPause = Seconds(1e-3);
-// A completion of none of our requests: that of a cancellation.
+// Completions of none of our requests: of a cancellation, and of the wait for wake().
 constexpr __u64 kNobody = ~__u64{1};
+constexpr __u64 kWaker = ~__u64{2};
 
 __kernel_timespec timespec_of(Seconds wait) {
   constexpr double kDay = 86400;
@@ -36,10 +41,10 @@ __kernel_timespec timespec_of(Seconds wait) {
 
 class UringEngine final : public IoEngine {
  public:
-  UringEngine(std::shared_ptr<const ScratchFile> file, const UringOptions& options)
-      : file_(std::move(file)),
+  UringEngine(std::shared_ptr<const FileSet> files, const UringOptions& options)
+      : files_(std::move(files)),
         close_limit_(options.close_limit),
-        step_(file_->direct() ? file_->alignment() : 1),
+        step_(files_->direct() ? files_->alignment() : 1),
         slots_(options.depth_max) {
     for (std::size_t slot = slots_.size(); slot > 0; --slot) free_.push_back(slot - 1);
   }
@@ -48,23 +53,27 @@ class UringEngine final : public IoEngine {
   Result<void> open();
   Result<void> start(const IoRequest& request) override;
   Result<std::size_t> collect(std::span<IoCompletion> out, Seconds wait) override;
+  void wake() override;
   Result<void> register_buffers(std::span<std::byte> region) override;
 
  private:
-  int set_up_ring();
   void queue(std::size_t slot);
+  void listen();
   void flush();
   std::size_t reap(std::span<IoCompletion> out);
   void flush_and_wait(Seconds wait);
   void drain(Seconds limit);
   [[nodiscard]] std::size_t in_flight() const { return slots_.size() - free_.size(); }
 
-  std::shared_ptr<const ScratchFile> file_;
+  std::shared_ptr<const FileSet> files_;
   Seconds close_limit_;
   std::size_t step_;
   io_uring ring_{};
   bool ring_open_ = false;
-  bool file_registered_ = false;
+  bool files_registered_ = false;
+  int waker_ = -1;          ///< an eventfd that wake() writes to
+  bool listening_ = false;  ///< the ring watches it
+  bool woken_ = false;
   RegisteredRegion registered_;
   std::vector<Transfer> slots_;
   std::vector<std::size_t> free_;
@@ -82,65 +91,50 @@ UringEngine::~UringEngine() {
     }
   }
   io_uring_queue_exit(&ring_);
-}
-
-int UringEngine::set_up_ring() {
-  // COOP_TASKRUN: completions wait for our next call rather than interrupt the thread; TASKRUN_FLAG lets
-  // a peek see that some wait. SINGLE_ISSUER is left out: it would tie the device to one thread for life.
-  constexpr std::array<unsigned, 2> kFlagSets = {IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, 0U};
-  int code = 0;
-  for (const unsigned flags : kFlagSets) {
-    io_uring_params params{};
-    params.flags = flags | IORING_SETUP_CLAMP;
-    // Four more than the depth: for the cancellation at the end and the timeouts of kernels before 5.11.
-    code = -io_uring_queue_init_params(static_cast<unsigned>(slots_.size() + 4), &ring_, &params);
-    if (code != EINVAL) break;
-  }
-  return code;
+  if (waker_ >= 0) close(waker_);
 }
 
 Result<void> UringEngine::open() {
-  if (const int code = set_up_ring(); code != 0) {
-    Error error = os_error(code, "set up io_uring for", file_->directory());
+  // More than the depth: for the cancellation at the end, the waker, and timeouts of kernels before 5.11.
+  if (const int code = open_ring(ring_, static_cast<unsigned>(slots_.size() + 6)); code != 0) {
+    Error error = os_error(code, "set up io_uring for", files_->directory());
     if (code == EPERM) {
       error.next_step = "allow it (sysctl kernel.io_uring_disabled=0, and the container's seccomp profile)";
     }
     return error;
   }
   ring_open_ = true;
-  io_uring_probe* probe = io_uring_get_probe_ring(&ring_);
-  const bool able = probe != nullptr && io_uring_opcode_supported(probe, IORING_OP_READ) != 0 &&
-                    io_uring_opcode_supported(probe, IORING_OP_WRITE) != 0;
-  io_uring_free_probe(probe);
-  if (!able) return os_error(ENOSYS, "read and write through io_uring in", file_->directory());
-  const int descriptor = file_->descriptor();
-  file_registered_ = io_uring_register_files(&ring_, &descriptor, 1) == 0;
+  waker_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  if (waker_ < 0) return os_error(errno, "make an eventfd for", files_->directory());
+  if (!ring_can_move(ring_))
+    return os_error(ENOSYS, "read, write, allocate and sync through io_uring in", files_->directory());
+  const std::span<const int> files = files_->descriptors();
+  files_registered_ = io_uring_register_files(&ring_, files.data(), static_cast<unsigned>(files.size())) == 0;
   return {};
 }
 
 void UringEngine::queue(std::size_t slot) {
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
   FULCRUM_CHECK(sqe != nullptr, "the ring has an entry for each slot");
-  const Transfer& transfer = slots_[slot];
-  const std::span<std::byte> rest =
-      transfer.rest().first(std::min(transfer.rest().size(), RegisteredRegion::kPiece));
-  const auto size = static_cast<unsigned>(rest.size());
-  const auto offset = static_cast<__u64>(transfer.rest_offset());
-  const int descriptor = file_registered_ ? 0 : file_->descriptor();
-  const int piece = registered_.piece_of(rest);
-  if (transfer.kind() == IoKind::read) {
-    if (piece >= 0) {
-      io_uring_prep_read_fixed(sqe, descriptor, rest.data(), size, offset, piece);
-    } else {
-      io_uring_prep_read(sqe, descriptor, rest.data(), size, offset);
-    }
-  } else if (piece >= 0) {
-    io_uring_prep_write_fixed(sqe, descriptor, rest.data(), size, offset, piece);
-  } else {
-    io_uring_prep_write(sqe, descriptor, rest.data(), size, offset);
-  }
-  if (file_registered_) sqe->flags |= IOSQE_FIXED_FILE;
+  const FileSet::Place place = files_->place_of(slots_[slot].rest_offset());
+  prepare(*sqe, slots_[slot], place, files_registered_, registered_);
   sqe->user_data = slot;
+}
+
+void UringEngine::wake() {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t told = write(waker_, &one, sizeof one);  // a full counter is readable too
+}
+
+/// Has the ring watch the waker. Armed by the thread that waits, since the kernel tells the one that armed
+/// it.
+void UringEngine::listen() {
+  if (listening_) return;
+  io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  FULCRUM_CHECK(sqe != nullptr, "the ring has an entry for the waker");
+  io_uring_prep_poll_add(sqe, waker_, POLLIN);
+  sqe->user_data = kWaker;
+  listening_ = true;
 }
 
 /// Hands the queued entries to the kernel. What it has no resources for stays queued for the next call.
@@ -164,7 +158,7 @@ Result<void> UringEngine::start(const IoRequest& request) {
     if (broken_ == 0) return {};
     free_.push_back(slot);
   }
-  return os_error(broken_, "submit to io_uring for", file_->directory());
+  return os_error(broken_, "submit to io_uring for", files_->directory());
 }
 
 std::size_t UringEngine::reap(std::span<IoCompletion> out) {
@@ -176,7 +170,12 @@ std::size_t UringEngine::reap(std::span<IoCompletion> out) {
     if (found == 0) break;
     const Seconds now = clock_.now();
     for (unsigned i = 0; i < found; ++i) {
-      // Not a slot: the timeout of a wait on an old kernel, or a cancellation.
+      if (batch[i]->user_data == kWaker) {
+        std::uint64_t times = 0;
+        listening_ = false;
+        woken_ = read(waker_, &times, sizeof times) > 0 || woken_;
+      }
+      // Not a slot: the waker, the timeout of a wait on an old kernel, or a cancellation.
       if (batch[i]->user_data >= slots_.size()) continue;
       const auto slot = static_cast<std::size_t>(batch[i]->user_data);
       Transfer& transfer = slots_[slot];
@@ -185,7 +184,7 @@ std::size_t UringEngine::reap(std::span<IoCompletion> out) {
         continue;
       }
       resumed_ += transfer.resumed();
-      out[count++] = transfer.completion(now, file_->directory());
+      out[count++] = transfer.completion(now, *files_);
       free_.push_back(slot);
     }
     io_uring_cq_advance(&ring_, found);
@@ -212,9 +211,10 @@ Result<std::size_t> UringEngine::collect(std::span<IoCompletion> out, Seconds wa
     std::size_t count = reap(out);
     if (count > 0 || left <= Seconds(0)) flush();
     if (count == 0 && left <= Seconds(0)) count = reap(out);  // the hand-over may have brought some
-    if (count > 0) return count;
-    if (broken_ != 0) return os_error(broken_, "collect from io_uring for", file_->directory());
+    if (count > 0 || std::exchange(woken_, false)) return count;
+    if (broken_ != 0) return os_error(broken_, "collect from io_uring for", files_->directory());
     if (left <= Seconds(0)) return std::size_t{0};
+    listen();
     flush_and_wait(left);
   }
 }
@@ -236,16 +236,16 @@ Result<void> UringEngine::register_buffers(std::span<std::byte> region) {
   std::vector<iovec> pieces;
   for (const std::span<std::byte> piece : wanted.pieces()) pieces.push_back({piece.data(), piece.size()});
   const int answer = io_uring_register_buffers(&ring_, pieces.data(), static_cast<unsigned>(pieces.size()));
-  if (answer < 0) return os_error(-answer, "register buffers", file_->directory());
+  if (answer < 0) return os_error(-answer, "register buffers", files_->directory());
   registered_ = wanted;
   return {};
 }
 
 }  // namespace
 
-Result<std::unique_ptr<IoEngine>> make_uring_engine(std::shared_ptr<const ScratchFile> file,
+Result<std::unique_ptr<IoEngine>> make_uring_engine(std::shared_ptr<const FileSet> files,
                                                     const UringOptions& options) {
-  auto engine = std::make_unique<UringEngine>(std::move(file), options);
+  auto engine = std::make_unique<UringEngine>(std::move(files), options);
   if (Result<void> opened = engine->open(); opened.has_error()) return opened.error();
   return std::unique_ptr<IoEngine>(std::move(engine));
 }

@@ -1,4 +1,5 @@
-// io_uring engine: one ring for one file, submission in batches, registered file and optional buffers.
+// io_uring engine: one ring for all files of a device, submission in batches, registered files and optional
+// buffers.
 //
 // The ring must be driven by one thread at a time. Kernel features that are refused are dropped one by one;
 // none of them changes results.
@@ -7,8 +8,8 @@
 #include <cstddef>
 #include <memory>
 
+#include "tiers/file_set.h"
 #include "tiers/io_engine.h"
-#include "tiers/scratch_file.h"
 
 namespace fulcrum {
 
@@ -19,7 +20,7 @@ struct UringOptions {
 
 /// Kinds: permission (io_uring is switched off or seccomp forbids it), unsupported (old kernel, or a build
 /// without liburing), no_memory, file_limit.
-[[nodiscard]] Result<std::unique_ptr<IoEngine>> make_uring_engine(std::shared_ptr<const ScratchFile> file,
+[[nodiscard]] Result<std::unique_ptr<IoEngine>> make_uring_engine(std::shared_ptr<const FileSet> files,
                                                                   const UringOptions& options);
 
 }  // namespace fulcrum

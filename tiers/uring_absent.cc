@@ -6,9 +6,9 @@
 
 namespace fulcrum {
 
-Result<std::unique_ptr<IoEngine>> make_uring_engine(std::shared_ptr<const ScratchFile> file,
+Result<std::unique_ptr<IoEngine>> make_uring_engine(std::shared_ptr<const FileSet> files,
                                                     const UringOptions& /*options*/) {
-  return make_error(ErrorKind::unsupported, "set up io_uring for", file->directory(),
+  return make_error(ErrorKind::unsupported, "set up io_uring for", files->directory(),
                     "this build has no liburing", "install liburing-dev and build again");
 }
 

@@ -37,6 +37,7 @@ class PassThrough : public Device {
   [[nodiscard]] DeviceEvidence evidence() const override { return inner_->evidence(); }
   Result<void> drop_cache() override { return inner_->drop_cache(); }
   Result<void> sync() override { return inner_->sync(); }
+  void wake() override { inner_->wake(); }
   [[nodiscard]] Device& inner() { return *inner_; }
 
  protected:
@@ -127,8 +128,7 @@ class FaultyDevice final : public PassThrough {
     doomed_.erase(found);
     ++injected_;
     completion.bytes = 0;
-    completion.result =
-        os_error(plan_.code, asked.request.kind == IoKind::read ? "read" : "write", "faulty device");
+    completion.result = os_error(plan_.code, std::string(to_string(asked.request.kind)), "faulty device");
   }
   FaultPlan plan_;
   Random random_;
@@ -206,7 +206,9 @@ class LyingDevice final : public PassThrough {
     const auto size = static_cast<std::int64_t>(request.buffer.size());
     const auto step = static_cast<std::int64_t>(limits.alignment);
     if (lie_ == Lie::misdirected_write) {
-      if (request.offset + size + step > limits.capacity.value()) return;
+      const std::int64_t end = request.offset + size - limits.head.value();
+      const bool last_of_file = end == 0 || (limits.piece > Bytes(0) && end % limits.piece.value() == 0);
+      if (last_of_file || request.offset + size + step > limits.capacity.value()) return;
       request.offset += step;
     } else {
       auto scratch = AlignedBuffer::allocate(request.buffer.size());

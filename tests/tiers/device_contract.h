@@ -3,8 +3,9 @@
 //   INSTANTIATE_TEST_SUITE_P(MyDevice, DeviceContract, testing::Values(DeviceFactory{"plain", make_mine}),
 //                            factory_name);
 //
-// The device made must have at least 1 MiB and a depth of 4 to 64. Where this machine cannot make it
-// (io_uring forbidden, no direct I/O), the tests are skipped with the reason.
+// The device made must have at least 1 MiB, a depth of 4 to 64, and files of at least 64 KiB and a multiple
+// of 16 KiB. Where this machine cannot make it (io_uring forbidden, no direct I/O), the tests are skipped
+// with the reason.
 #pragma once
 
 #include <gtest/gtest.h>

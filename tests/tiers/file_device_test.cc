@@ -11,6 +11,7 @@
 #include "tests/support/devices.h"
 #include "tests/support/scratch.h"
 #include "tests/tiers/device_contract.h"
+#include "tiers/store_files.h"
 
 namespace fulcrum::test {
 namespace {
@@ -27,6 +28,18 @@ Result<std::unique_ptr<Device>> make_file(EngineChoice engine, DirectChoice dire
   auto opened = FileDevice::open(directory.path(), options(engine, direct));
   if (opened.has_error()) return opened.error();
   return std::unique_ptr<Device>(std::move(*opened));
+}
+
+Result<std::unique_ptr<Device>> make_store(EngineChoice engine, DirectChoice direct) {
+  const ScratchDirectory directory;
+  auto opened = FileDevice::open_store(directory.path(), {.head = 64_KiB, .piece = 256_KiB, .pieces = 8},
+                                       options(engine, direct));
+  if (opened.has_error()) return opened.error();
+  return std::unique_ptr<Device>(std::move(*opened));
+}
+
+DeviceFactory store(const std::string& name, EngineChoice engine, DirectChoice direct) {
+  return {name, [=] { return make_store(engine, direct); }};
 }
 
 template <class Decorator, class... Arguments>
@@ -57,6 +70,13 @@ INSTANTIATE_TEST_SUITE_P(FileDevice, DeviceContract,
                                          file("threads_direct", EngineChoice::threads, DirectChoice::direct),
                                          file("threads_buffered", EngineChoice::threads,
                                               DirectChoice::buffered)),
+                         factory_name);
+INSTANTIATE_TEST_SUITE_P(Store, DeviceContract,
+                         testing::Values(store("uring_direct", EngineChoice::uring, DirectChoice::direct),
+                                         store("uring_buffered", EngineChoice::uring, DirectChoice::buffered),
+                                         store("threads_direct", EngineChoice::threads, DirectChoice::direct),
+                                         store("threads_buffered", EngineChoice::threads,
+                                               DirectChoice::buffered)),
                          factory_name);
 INSTANTIATE_TEST_SUITE_P(Decorators, DeviceContract,
                          testing::Values(decorated<PassThrough>("pass_through"),

@@ -3,15 +3,11 @@
 // What changes limits, users or mounts runs in a child process, in a mount namespace of its own.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <csignal>
-#include <system_error>
 
+#include "tests/support/hostile_ground.h"
 #include "tests/support/scratch.h"
 #include "tests/tiers/open_attempt.h"
 #include "tiers/aligned_buffer.h"
@@ -19,26 +15,6 @@
 
 namespace fulcrum::test {
 namespace {
-
-void set_limit(__rlimit_resource_t resource, rlim_t value) {
-  const rlimit limit{value, value};
-  setrlimit(resource, &limit);
-}
-
-/// Becomes a user without rights. False where that is not allowed.
-bool become_nobody() {
-  return setgid(65534) == 0 && setuid(65534) == 0;
-}
-
-/// Mounts a tmpfs that only this process sees. Empty, or why it is not allowed.
-std::string mount_private_tmpfs(const std::string& at, const char* data, unsigned long flags = 0) {
-  if (unshare(CLONE_NEWNS) != 0) return "skip: unshare: " + std::generic_category().message(errno);
-  if (mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-      mount("fulcrum-test", at.c_str(), "tmpfs", flags, data) != 0) {
-    return "skip: mount: " + std::generic_category().message(errno);
-  }
-  return {};
-}
 
 TEST(HostileGround, AMissingDirectoryIsNamed) {
   const std::string text = message_of("/no/such/directory", {.size = 1_MiB}, ErrorKind::not_found);

@@ -3,49 +3,18 @@
 // A seccomp filter in a child process plays the poorer system: it answers chosen system calls with an errno.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include <array>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 
+#include "tests/support/hostile_ground.h"
 #include "tests/support/scratch.h"
 #include "tests/tiers/open_attempt.h"
 #include "tiers/aligned_buffer.h"
 
 namespace fulcrum::test {
 namespace {
-
-/// Which calls are refused: all of this number, or those whose argument has one of the bits of `mask`.
-struct Refusal {
-  long call;
-  unsigned errno_code;
-  unsigned argument = 0;
-  unsigned mask = 0;  ///< 0: all of them
-};
-
-/// For the rest of this process's life. False where filters are not allowed.
-bool refuse(const Refusal& refusal) {
-  const auto number = static_cast<unsigned>(refusal.call);
-  const auto argument =
-      static_cast<unsigned>(offsetof(seccomp_data, args) + sizeof(std::uint64_t) * refusal.argument);
-  const std::array<sock_filter, 6> program = {{
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 3),
-      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, argument),
-      BPF_JUMP(BPF_JMP | (refusal.mask == 0 ? BPF_JGE : BPF_JSET) | BPF_K, refusal.mask, 0, 1),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | refusal.errno_code),
-      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-  }};
-  const sock_fprog filter{program.size(), const_cast<sock_filter*>(program.data())};
-  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
-}
 
 /// Opens a device under that refusal, moves a block, and returns "uring,direct: reason" or an error.
 std::string use_under(const Refusal& refusal, const std::string& directory) {

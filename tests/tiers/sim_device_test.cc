@@ -27,8 +27,19 @@ Result<std::unique_ptr<Device>> make_simulated() {
   return std::unique_ptr<Device>(std::make_unique<SimDevice>(small(16), clock));
 }
 
+Result<std::unique_ptr<Device>> make_simulated_of_many_files() {
+  static ManualClock clock;
+  SimTruth truth = small(16);
+  truth.head = 64_KiB;
+  truth.piece = 512_KiB;
+  truth.capacity = truth.head + truth.piece * 8;
+  return std::unique_ptr<Device>(std::make_unique<SimDevice>(truth, clock));
+}
+
 INSTANTIATE_TEST_SUITE_P(SimDevice, DeviceContract,
-                         testing::Values(DeviceFactory{"simulated", make_simulated}), test::factory_name);
+                         testing::Values(DeviceFactory{"simulated", make_simulated},
+                                         DeviceFactory{"of_many_files", make_simulated_of_many_files}),
+                         test::factory_name);
 
 /// Reads or writes `count` requests of `size` bytes from `offset`, all at once, and returns the time taken.
 Seconds move(SimDevice& device, ManualClock& clock, IoKind kind, std::int64_t offset, std::size_t size,
@@ -147,6 +158,47 @@ TEST(SimDevice, ThrottlingBeginsAfterItsTime) {
   clock.sleep(1_s);
   const Seconds after = move(device, clock, IoKind::read, 0, 1 << 20, 1);
   EXPECT_NEAR(after.value() / before.value(), 4, 1e-6);
+}
+
+IoCompletion one(SimDevice& device, const IoRequest& request) {
+  IoCompletion out;
+  EXPECT_TRUE(device.submit(request).has_value());
+  EXPECT_EQ(*device.poll({&out, 1}, 1_s), 1U);
+  return out;
+}
+
+TEST(SimDevice, SpaceIsTakenOnceAndRunsOutAndComesBack) {
+  ManualClock clock;
+  SimTruth truth = small(16);
+  truth.space = 1_MiB;
+  SimDevice device(truth, clock);
+  auto buffer = AlignedBuffer::allocate(65536);
+  const auto space = [](Bytes offset, Bytes length) {
+    return IoRequest{IoKind::allocate, offset.value(), {}, 0, length.value()};
+  };
+  EXPECT_FALSE(one(device, space(0_B, 768_KiB)).result.has_error());
+  EXPECT_FALSE(one(device, space(512_KiB, 512_KiB)).result.has_error()) << "half of it is there already";
+  EXPECT_EQ(device.space_taken(), 1_MiB);
+  const IoCompletion full = one(device, space(1_MiB, 4_KiB));
+  ASSERT_TRUE(full.result.has_error());
+  EXPECT_EQ(full.result.error().kind, ErrorKind::no_space);
+  const IoRequest beyond{IoKind::write, (2_MiB).value(), buffer->span()};
+  EXPECT_EQ(one(device, beyond).result.error().kind, ErrorKind::no_space);
+  EXPECT_FALSE(one(device, {IoKind::write, 0, buffer->span()}).result.has_error());
+  device.set_space(std::nullopt);
+  EXPECT_FALSE(one(device, beyond).result.has_error());
+}
+
+TEST(SimDevice, ASyncTakesItsTimeBesideOtherRequests) {
+  ManualClock clock;
+  SimTruth truth = small(16);
+  truth.sync = 3_ms;
+  SimDevice device(truth, clock);
+  ASSERT_TRUE(device.submit({IoKind::sync, 0, {}, 1}).has_value());
+  EXPECT_EQ(clock.now(), Seconds(0)) << "submitting waits for nothing";
+  const Seconds read = move(device, clock, IoKind::read, 0, 4096, 1);
+  EXPECT_NEAR(read.value(), 3e-3, 1e-9);
+  EXPECT_NEAR(one(device, {IoKind::sync, 0, {}, 1}).latency.value(), 3e-3, 1e-9);
 }
 
 }  // namespace

@@ -7,24 +7,35 @@
 #include <cerrno>
 
 #include "base/random.h"
+#include "tiers/file_set.h"
 
 namespace fulcrum {
 namespace {
 
 using Next = Transfer::Next;
 
+/// A place for messages only.
+class NoFiles final : public FileSet {
+ public:
+  NoFiles() : FileSet("the directory", 1_MiB, 0_B, 0_B) { add(-1); }
+
+ private:
+  [[nodiscard]] std::string path_of(std::size_t /*index*/) const override { return directory(); }
+};
+
 class TransferTest : public testing::Test {
  protected:
   [[nodiscard]] Transfer transfer(std::size_t step) {
     return Transfer({IoKind::read, 4096, memory_, 7}, step, Seconds(1));
   }
+  const NoFiles files_;
   alignas(4096) std::array<std::byte, 8192> memory_{};
 };
 
 TEST_F(TransferTest, EndsWhenAllBytesHaveMoved) {
   Transfer one = transfer(512);
   EXPECT_EQ(one.advance(8192), Next::finished);
-  const IoCompletion done = one.completion(Seconds(3), "x");
+  const IoCompletion done = one.completion(Seconds(3), files_);
   EXPECT_FALSE(done.result.has_error());
   EXPECT_EQ(done.bytes, 8192U);
   EXPECT_EQ(done.tag, 7U);
@@ -52,7 +63,7 @@ TEST_F(TransferTest, CallsNoProgressTheEndOfTheFileAndStops) {
     Transfer one = transfer(512);
     EXPECT_EQ(one.advance(4096), Next::again);
     EXPECT_EQ(one.advance(last), Next::finished);
-    const IoCompletion done = one.completion(Seconds(1), "the file");
+    const IoCompletion done = one.completion(Seconds(1), files_);
     ASSERT_TRUE(done.result.has_error());
     EXPECT_EQ(done.result.error().kind, ErrorKind::device);
     EXPECT_EQ(done.bytes, 4096U);
@@ -65,7 +76,7 @@ TEST_F(TransferTest, TriesAgainAfterInterruptionsButNotForEver) {
     Transfer one = transfer(512);
     for (int i = 0; i < Transfer::kFruitlessMax; ++i) ASSERT_EQ(one.advance(-code), Next::again) << i;
     EXPECT_EQ(one.advance(-code), Next::finished);
-    EXPECT_EQ(one.completion(Seconds(1), "x").result.error().os_error, code);
+    EXPECT_EQ(one.completion(Seconds(1), files_).result.error().os_error, code);
   }
 }
 
@@ -80,7 +91,37 @@ TEST_F(TransferTest, ProgressRenewsItsPatience) {
 TEST_F(TransferTest, PassesOtherErrorsOnAtOnce) {
   Transfer one = transfer(512);
   EXPECT_EQ(one.advance(-ENOSPC), Next::finished);
-  EXPECT_EQ(one.completion(Seconds(1), "x").result.error().kind, ErrorKind::no_space);
+  EXPECT_EQ(one.completion(Seconds(1), files_).result.error().kind, ErrorKind::no_space);
+}
+
+TEST_F(TransferTest, NamesWhatFailedWhereAndWhy) {
+  Transfer one = transfer(512);
+  one.advance(1024);
+  one.advance(-EIO);
+  const std::string text = one.completion(Seconds(1), files_).result.error().message();
+  EXPECT_NE(text.find("cannot read the directory at offset 5120"), std::string::npos) << text;
+}
+
+TEST_F(TransferTest, AllocationsAndSyncsEndWithTheFirstAnswer) {
+  Transfer space({IoKind::allocate, 0, {}, 1, 65536}, 512, Seconds(0));
+  EXPECT_EQ(space.advance(-EINTR), Next::again);
+  EXPECT_EQ(space.advance(0), Next::finished);
+  EXPECT_EQ(space.completion(Seconds(1), files_).bytes, 65536U);
+  Transfer full({IoKind::allocate, 0, {}, 1, 65536}, 512, Seconds(0));
+  EXPECT_EQ(full.advance(-ENOSPC), Next::finished);
+  EXPECT_EQ(full.completion(Seconds(1), files_).result.error().kind, ErrorKind::no_space);
+  Transfer sync({IoKind::sync, 0, {}, 1, 0}, 512, Seconds(0));
+  EXPECT_EQ(sync.advance(0), Next::finished);
+  EXPECT_FALSE(sync.completion(Seconds(1), files_).result.has_error());
+}
+
+TEST_F(TransferTest, AFilesystemThatCannotSetSpaceAsideIsNoFailure) {
+  Transfer space({IoKind::allocate, 0, {}, 1, 65536}, 512, Seconds(0));
+  EXPECT_EQ(space.advance(-EOPNOTSUPP), Next::finished);
+  EXPECT_FALSE(space.completion(Seconds(1), files_).result.has_error());
+  Transfer read = transfer(512);
+  EXPECT_EQ(read.advance(-EOPNOTSUPP), Next::finished);
+  EXPECT_TRUE(read.completion(Seconds(1), files_).result.has_error());
 }
 
 // Law: whatever lengths the answers have, the pieces asked for follow one another without gap or overlap
@@ -103,7 +144,7 @@ TEST_F(TransferTest, AnyChainOfShortAnswersCoversTheRequestOnce) {
       if (whole) break;
       reached += static_cast<std::int64_t>(moved / step * step);
     }
-    ASSERT_EQ(one.completion(Seconds(1), "x").bytes, 8192U);
+    ASSERT_EQ(one.completion(Seconds(1), files_).bytes, 8192U);
   }
 }
 

@@ -1,0 +1,174 @@
+#include "engine/load_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace fulcrum {
+
+std::string_view to_string(LoadEnd end) {
+  switch (end) {
+    case LoadEnd::running:
+      return "running";
+    case LoadEnd::complete:
+      return "complete";
+    case LoadEnd::stopped:
+      return "stopped";
+    case LoadEnd::cancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+}  // namespace fulcrum
+
+namespace fulcrum::engine {
+
+LoadState::LoadState(LoadId id, const Plan& plan, std::uint32_t first, std::uint32_t count,
+                     LoadOptions options, std::size_t row_bytes, std::shared_ptr<const LoadHooks> hooks)
+    : id_(id),
+      plan_(plan),
+      first_(first),
+      count_(count),
+      options_(std::move(options)),
+      row_bytes_(row_bytes),
+      hooks_(std::move(hooks)),
+      rows_(count) {
+  if (count_ == 0) end_ = LoadEnd::complete;
+}
+
+void LoadState::give_up() {
+  finish(LoadEnd::cancelled);
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return copying_ == 0; });
+    rows_.clear();
+  }
+  if (count_ > 0) hooks_->dropped(id_);
+}
+
+LoadProgress LoadState::progress() const {
+  const std::lock_guard lock(mutex_);
+  return {ready_, end_};
+}
+
+std::span<const std::byte> LoadState::row(std::uint32_t i) const {
+  const std::lock_guard lock(mutex_);
+  FULCRUM_CHECK(!copies(), "the rows of this load are the host's own");
+  FULCRUM_CHECK(i < ready_ && i >= released_, "a block that is ready and not released");
+  return {rows_[i]->data(), row_bytes_};
+}
+
+void LoadState::release(std::uint32_t blocks) {
+  std::vector<Lease> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    if (copies()) return;
+    blocks = std::min(blocks, ready_);
+    for (; released_ < blocks; ++released_) gone.push_back(std::move(rows_[released_]));
+  }
+  if (gone.empty()) return;
+  gone.clear();
+  hooks_->released(id_);
+}
+
+LoadProgress LoadState::wait(std::uint32_t blocks) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return ready_ >= blocks || end_ != LoadEnd::running; });
+  return {ready_, end_};
+}
+
+bool LoadState::when(std::uint32_t blocks, std::function<void()> resume) {
+  const std::lock_guard lock(mutex_);
+  if (ready_ >= blocks || end_ != LoadEnd::running) return false;
+  waiters_.push_back({blocks, std::move(resume)});
+  return true;
+}
+
+void LoadState::put(std::uint32_t i, Lease row) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool over = end_ != LoadEnd::running || ending_ != LoadEnd::running;
+    if (over || i < arrived_ || rows_[i]) return;
+    rows_[i] = std::move(row);
+    while (arrived_ < count_ && rows_[arrived_]) ++arrived_;
+    calls = settle();
+  }
+  call(std::move(calls));
+}
+
+std::vector<Lease> LoadState::take_to_copy(std::uint32_t& begin) {
+  // A bounded part at a time, so that many loads share the copying threads.
+  constexpr std::size_t kBytesAtOnce = std::size_t{32} << 20;
+  const std::lock_guard lock(mutex_);
+  if (copying_ > 0 || ending_ != LoadEnd::running || arrived_ == ready_) return {};
+  begin = ready_;
+  const auto most = static_cast<std::uint32_t>(std::max<std::size_t>(1, kBytesAtOnce / row_bytes_));
+  copying_ = std::min(arrived_ - ready_, most);
+  std::vector<Lease> rows;
+  for (std::uint32_t i = begin; i < begin + copying_; ++i) rows.push_back(std::move(rows_[i]));
+  return rows;
+}
+
+void LoadState::copied(std::uint32_t blocks) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    FULCRUM_CHECK(blocks == copying_, "the copy that was begun");
+    copying_ = 0;
+    ready_ += blocks;
+    calls = settle();
+  }
+  call(std::move(calls));
+}
+
+void LoadState::finish(LoadEnd end) {
+  Calls calls;
+  {
+    const std::lock_guard lock(mutex_);
+    if (end_ != LoadEnd::running || ending_ != LoadEnd::running) return;
+    ending_ = end;
+    calls = settle();
+  }
+  call(std::move(calls));
+}
+
+bool LoadState::ended() const {
+  const std::lock_guard lock(mutex_);
+  return end_ != LoadEnd::running || ending_ != LoadEnd::running;
+}
+
+std::uint32_t LoadState::arrived() const {
+  const std::lock_guard lock(mutex_);
+  return arrived_;
+}
+
+LoadState::Calls LoadState::settle() {
+  const std::uint32_t before = ready_;
+  if (!copies()) ready_ = arrived_;
+  if (ready_ == count_) {
+    end_ = LoadEnd::complete;
+  } else if (ending_ != LoadEnd::running && copying_ == 0) {
+    end_ = ending_;
+    for (std::uint32_t i = ready_; i < count_; ++i) rows_[i].reset();  // beyond a gap: of no use
+  }
+  Calls calls;
+  for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
+    const bool due = ready_ >= waiter->blocks || end_ != LoadEnd::running;
+    if (due) calls.push_back(std::move(waiter->resume));
+    waiter = due ? waiters_.erase(waiter) : waiter + 1;
+  }
+  if (options_.on_progress && (ready_ != before || end_ != LoadEnd::running)) {
+    calls.push_back([report = options_.on_progress, now = LoadProgress{ready_, end_}] { report(now); });
+  }
+  changed_.notify_all();
+  return calls;
+}
+
+void LoadState::call(Calls calls) {
+  for (auto& each : calls) hooks_->on_engine(std::move(each));
+}
+
+}  // namespace fulcrum::engine

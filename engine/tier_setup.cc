@@ -1,0 +1,176 @@
+#include "engine/tier_setup.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/errors.h"
+#include "tiers/file_store.h"
+
+namespace fulcrum::engine {
+namespace {
+
+constexpr std::int64_t kPageBytes = 4096;
+constexpr std::int64_t kStagingRowsLeast = 2;
+// A commit of this share of the sequential rate is large enough; far larger ones only wait longer.
+constexpr double kCommitShare = 0.9;
+constexpr Bytes kCommitLeast{std::int64_t{1} << 20};
+constexpr Bytes kCommitMost{std::int64_t{64} << 20};
+
+/// Collects what is wrong, to tell all of it at once.
+class Troubles {
+ public:
+  void add(const std::string& where, const Error& error) {
+    if (!first_) first_ = error;
+    lines_ += (lines_.empty() ? "" : "\n") + where + ": " + error.message();
+    ++count_;
+  }
+  [[nodiscard]] bool any() const { return first_.has_value(); }
+  [[nodiscard]] Error error() const {
+    if (count_ == 1) return *first_;
+    Error all = *first_;
+    all.operation = "open the engine";
+    all.where = std::to_string(count_) + " things are wrong";
+    all.detail = lines_;
+    all.next_step = "mend them all, then start again";
+    return all;
+  }
+
+ private:
+  std::optional<Error> first_;
+  std::string lines_;
+  int count_ = 0;
+};
+
+std::int64_t stride_of(Bytes row) {
+  return (row.value() + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
+
+HugePages huge_pages(EnginePolicy::HugePages wish) {
+  switch (wish) {
+    case EnginePolicy::HugePages::always:
+      return HugePages::always;
+    case EnginePolicy::HugePages::never:
+      return HugePages::never;
+    case EnginePolicy::HugePages::automatic:
+      break;
+  }
+  return HugePages::automatic;
+}
+
+/// Bytes of a row: what the host says, if that is what decisions are made with.
+Result<Bytes> row_bytes(const EngineOptions& options) {
+  if (!options.profile.prefill) {
+    return bad_input("profile", "it has no prefill costs",
+                     "calibrate with --prefill, --prefill-server or --prefill-datasheet");
+  }
+  const Bytes known = options.policy.block_tokens * options.profile.prefill->kv_bytes_per_token;
+  if (options.row_bytes == Bytes(0)) return known;
+  if (options.row_bytes < known || options.row_bytes > known + known / 100 + Bytes(kPageBytes)) {
+    return make_error(ErrorKind::mismatch, "open", "engine",
+                      "rows of " + std::to_string(options.row_bytes.value()) + " bytes, but a block of " +
+                          std::to_string(options.policy.block_tokens.value()) + " tokens has " +
+                          std::to_string(known.value()) + " by the profile",
+                      "calibrate with this model's config.json, or mend row_bytes or block_tokens");
+  }
+  return options.row_bytes;
+}
+
+FileStoreOptions store_options(const EngineOptions& options, const TierPolicy& policy, Bytes row,
+                               const TierProfile& profile) {
+  FileStoreOptions store;
+  store.name = options.name;
+  store.row_bytes = row;
+  store.capacity = policy.capacity / static_cast<std::int64_t>(policy.paths.size());
+  store.medium = profile.medium;
+  if (profile.io_size > Bytes(0)) store.io_size = profile.io_size;
+  store.depth = std::max(profile.depth, 1) * profile.transfer().contention.gate();
+  const Bytes wished = profile.commit().size_for(kCommitShare);
+  if (wished > Bytes(0)) store.commit = std::clamp(wished, kCommitLeast, kCommitMost);
+  store.replace_foreign = options.policy.engine.replace_foreign;
+  return store;
+}
+
+/// Opens all directories of a tier; several are striped.
+void open_files(const EngineOptions& options, TierId id, const WrapDevice& wrap, OpenTiers& open,
+                Troubles& troubles) {
+  const TierPolicy& policy = options.policy.tiers[static_cast<std::size_t>(id)];
+  const TierProfile& profile = *options.profile.tier(policy.profile.empty() ? policy.name : policy.profile);
+  if (policy.paths.empty()) {
+    troubles.add("tier " + policy.name,
+                 bad_input("policy", "it names no directory", "add 'path: DIR' to the tier"));
+    return;
+  }
+  FileStoreOptions store = store_options(options, policy, open.row_bytes, profile);
+  if (open.pool) store.rows = open.pool->memory();
+  OpenTiers::Files files;
+  files.tier = id;
+  std::vector<std::unique_ptr<Tier>> members;
+  for (const std::string& path : policy.paths) {
+    if (wrap) {
+      store.wrap = [&](std::unique_ptr<Device> device) { return wrap(path, std::move(device)); };
+    }
+    auto opened = open_file_store(path, store, *open.clock);
+    if (opened.has_error()) {
+      troubles.add("tier " + policy.name, opened.error());
+      continue;
+    }
+    files.io += (files.io.empty() ? "" : "; ") + opened->io;
+    members.push_back(std::move(opened->tier));
+  }
+  if (members.size() < policy.paths.size()) return;
+  files.store = std::move(members.front());
+  files.store->each_run([&](const StoredRun& run) { files.found.push_back(run); });
+  // The decider counts rows, the tier their strides.
+  TierPolicy& real = open.policy.tiers[static_cast<std::size_t>(id)];
+  real.capacity = open.row_bytes * (files.store->status().capacity.value() / stride_of(open.row_bytes));
+  open.stores.push_back(std::move(files));
+}
+
+/// Memory for the DRAM tier and for staging, in one slab.
+void open_memory(const EngineOptions& options, OpenTiers& open, Troubles& troubles) {
+  const std::int64_t stride = stride_of(open.row_bytes);
+  const EnginePolicy& policy = options.policy.engine;
+  const TierPolicy& first = options.policy.tiers.front();
+  const TierProfile* profile = options.profile.tier(first.profile.empty() ? first.name : first.profile);
+  const bool memory = profile != nullptr && profile->medium == Medium::dram;
+  const std::int64_t held = memory ? first.capacity.value() / stride : 0;
+  const std::int64_t staged = std::max(policy.staging.value() / stride, kStagingRowsLeast);
+  auto pool = RowPool::create({.row_bytes = open.row_bytes,
+                               .rows = static_cast<std::size_t>(held + staged),
+                               .shared = policy.shared_memory,
+                               .huge_pages = huge_pages(policy.huge_pages),
+                               .numa_node = policy.numa_node});
+  if (pool.has_error()) {
+    troubles.add("memory", pool.error());
+    return;
+  }
+  open.pool = std::move(*pool);
+  open.staging_rows = static_cast<std::size_t>(staged);
+  if (!memory) return;
+  open.dram = std::make_unique<DramTier>(open.pool, Bytes(held * stride), *open.clock);
+  open.policy.tiers.front().capacity = open.row_bytes * held;
+}
+
+}  // namespace
+
+Result<OpenTiers> open_tiers(const EngineOptions& options, const WrapDevice& wrap) {
+  OpenTiers open;
+  Troubles troubles;
+  open.clock = std::make_unique<SteadyClock>();
+  open.policy = options.policy;
+  if (options.policy.tiers.empty()) {
+    return bad_input("policy", "it has no tier", "add at least one, see configs/dram_nvme.yaml");
+  }
+  const Result<Bytes> row = row_bytes(options);
+  if (row.has_error()) return row.error();
+  open.row_bytes = *row;
+  if (const auto fits = options.policy.check_against(options.profile); !fits) return fits.error();
+  open_memory(options, open, troubles);
+  for (TierId id = open.dram ? 1 : 0; id < static_cast<TierId>(options.policy.tiers.size()); ++id) {
+    open_files(options, id, wrap, open, troubles);
+  }
+  if (troubles.any()) return troubles.error();
+  return open;
+}
+
+}  // namespace fulcrum::engine

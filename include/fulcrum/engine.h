@@ -1,0 +1,201 @@
+// Engine: carries decisions out on real bytes. The one object that a cache backend embeds.
+//
+//   open     policy + machine profile + identity of the bytes -> an engine on this machine's tiers
+//   store    the host computed KV for a chain: offers the rows; the engine copies what it wants to keep
+//   hint     a request waits in the host's queue: reading ahead may start
+//   plan     what would be done, without doing it
+//   load     the request runs: decides, and brings the plan's blocks; they become readable front to back
+//   cancel   the request is gone
+//   close    writes down what makes the next start quick, within a limit
+//
+// What the engine promises: bytes that a Load shows are the bytes that were stored under that key, or they
+// are not shown. A load ends by its deadline, with what arrived: the rest is the host's to compute. store()
+// and hint() never wait for a device. Configured capacities hold at every moment. A tier's failure disables
+// that tier; status() says why. Nothing here throws.
+//
+// Blocks: a row is all bytes of one block, `row_bytes` of them; the engine never interprets them. Chains are
+// always given from their first block on.
+//
+// Threads: every method may be called from any thread. One engine thread decides and runs all callbacks, one
+// at a time; each file tier has a thread of its own, copies have `copy_threads`. Callbacks must not block and
+// may call the engine, but not close() or the destructor. plan(), hint() and load() take the engine's lock
+// for microseconds; store() and cancel() only a queue's. Lifetimes: a Load stays good after the engine is
+// closed and gone. Rows that were given to store() must stay unchanged until its on_done, which comes exactly
+// once for each store() that was not refused.
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fulcrum/decider.h"
+#include "fulcrum/decision.h"
+#include "fulcrum/policy.h"
+#include "fulcrum/profile.h"
+#include "fulcrum/result.h"
+#include "fulcrum/units.h"
+
+namespace fulcrum {
+
+struct EngineOptions {
+  Namespace name{};  ///< whose bytes these are: a tier of other bytes is never served
+  PolicyConfig policy{};
+  MachineProfile profile{};
+  Bytes row_bytes{};           ///< of a block; 0: the profile's KV bytes per token times block_tokens
+  std::string decision_log{};  ///< file that gets a line for each decision (fulcrum explain); empty: none
+  bool other_machine = false;  ///< run although the profile was measured elsewhere
+};
+
+enum class LoadEnd : std::uint8_t {
+  running,
+  complete,   ///< all blocks of the plan are readable
+  stopped,    ///< the deadline passed, or the tier had less than it promised: what is readable is a prefix
+  cancelled,  ///< by cancel(), or the engine closed
+};
+[[nodiscard]] std::string_view to_string(LoadEnd end);
+
+struct LoadProgress {
+  std::uint32_t ready = 0;  ///< blocks of the plan's loads that can be read, front to back
+  LoadEnd end = LoadEnd::running;
+};
+
+struct LoadOptions {
+  Seconds deadline{0};  ///< most that it may take; 0: the policy's. The plan's stop-loss binds as well
+  /// Rows of the host for the blocks behind the resident ones, front to back: blocks count as ready once they
+  /// are copied there, and no more than there are rows for are loaded. Empty: blocks are read in place, by
+  /// row().
+  std::vector<std::byte*> into{};
+  std::function<void(const LoadProgress&)> on_progress{};  ///< on the engine thread, at least at the end
+};
+
+/// A load on its way, and the rows that it brought. Destroying it gives it up and releases its rows.
+class Load {
+ public:
+  virtual ~Load() = default;
+  Load(const Load&) = delete;
+  Load& operator=(const Load&) = delete;
+
+  [[nodiscard]] virtual const Plan& plan() const = 0;
+  /// Position in the chain of the first block that this load brings, and how many it is to bring.
+  [[nodiscard]] virtual std::uint32_t first() const = 0;
+  [[nodiscard]] virtual std::uint32_t count() const = 0;
+  [[nodiscard]] virtual LoadProgress progress() const = 0;
+  /// The bytes of the i-th block of this load, i < progress().ready, not released. Without `into` only.
+  [[nodiscard]] virtual std::span<const std::byte> row(std::uint32_t i) const = 0;
+  /// The host is done with the first `blocks` blocks: their memory serves what has not arrived. A load that
+  /// is larger than the policy's staging needs this to go on.
+  virtual void release(std::uint32_t blocks) = 0;
+  /// Waits until `blocks` blocks are ready or the load has ended. Not from a callback.
+  virtual LoadProgress wait(std::uint32_t blocks) = 0;
+  LoadProgress wait() { return wait(count()); }
+
+  /// `co_await load->until(blocks)`: as wait(), resumes on the engine thread.
+  class Until;
+  [[nodiscard]] Until until(std::uint32_t blocks);
+
+ protected:
+  Load() = default;
+  friend class Until;
+  /// Calls `resume` once, when `blocks` are ready or the load has ended. False where that is so already.
+  virtual bool when(std::uint32_t blocks, std::function<void()> resume) = 0;
+};
+
+class Load::Until {
+ public:
+  Until(Load& load, std::uint32_t blocks) : load_(load), blocks_(blocks) {}
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  bool await_suspend(std::coroutine_handle<> handle) {
+    return load_.when(blocks_, [handle] { handle.resume(); });
+  }
+  [[nodiscard]] LoadProgress await_resume() const { return load_.progress(); }
+
+ private:
+  Load& load_;
+  std::uint32_t blocks_;
+};
+
+inline Load::Until Load::until(std::uint32_t blocks) {
+  return {*this, blocks};
+}
+
+struct StoreOutcome {
+  std::uint32_t offered = 0;
+  std::uint32_t kept = 0;  ///< blocks that can be loaded now and that could not before
+};
+
+struct StoreRequest {
+  std::vector<BlockKey> chain{};         ///< from the first block on
+  std::uint32_t first = 0;               ///< rows are given for chain[first], chain[first+1], ...
+  std::vector<const std::byte*> rows{};  ///< chain.size() - first of them
+  std::function<void(const StoreOutcome&)>
+      on_done{};  ///< on the engine thread: the rows are the host's again
+};
+
+/// One tier as it is now.
+struct EngineTier {
+  std::string name;
+  std::string health;  ///< "healthy", "degraded", "disabled", "dead"
+  std::string reason;  ///< why, and what to do
+  std::string io;      ///< what is really used: "io_uring, O_DIRECT, 2 MiB pages, ..."
+  Bytes capacity{};
+  Bytes used{};
+  Bytes allocated{};
+  std::uint64_t blocks = 0;
+  std::uint64_t blocks_read = 0;
+  std::uint64_t blocks_written = 0;
+  std::uint64_t blocks_lost = 0;
+  std::uint64_t corrupt = 0;
+  Bytes medium_read{};
+  Bytes medium_written{};
+  double slowdown = 1;  ///< observed over predicted time of loads; above 1: slower than measured
+  Bytes limbo{};        ///< rows that the device still holds for loads that are over
+};
+
+struct EngineStatus {
+  std::vector<EngineTier> tiers;
+  std::uint64_t loads = 0;
+  std::uint64_t loads_complete = 0;
+  std::uint64_t loads_stopped = 0;
+  std::uint64_t stores = 0;
+  std::uint64_t stores_refused = 0;
+  std::size_t indexed_blocks = 0;
+  std::size_t free_rows = 0;
+  std::vector<std::string>
+      alarms;  ///< e.g. "recalibrate tier nvme: loads take 2.3 times as long as measured"
+};
+
+class Engine {
+ public:
+  /// Opens the tiers, recovers what they hold, starts the threads. All that is wrong is reported at once: a
+  /// path that is missing, not writable, in use by another engine (which one) or holds other bytes, a
+  /// capacity that the disk or memory has no room for, a profile of another machine or a contradiction with
+  /// the policy. Kinds: those of the first problem.
+  static Result<std::unique_ptr<Engine>> open(EngineOptions options);
+  virtual ~Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] virtual Plan plan(const Request& request) const = 0;
+  virtual void hint(const Request& request) = 0;
+  /// Decides and starts. Never null; a plan that loads nothing is complete at once.
+  [[nodiscard]] virtual std::shared_ptr<Load> load(const Request& request, LoadOptions options = {}) = 0;
+  /// Kinds: busy (too many stores wait to be copied: on_done does not come), bad_input (counts that do not
+  /// match).
+  virtual Result<void> store(StoreRequest request) = 0;
+  virtual void cancel(RequestId request) = 0;
+
+  [[nodiscard]] virtual EngineStatus status() const = 0;
+  [[nodiscard]] virtual Bytes row_bytes() const = 0;
+  /// Ends loads and stores, lets writes under way finish within `limit`, closes the tiers. The destructor
+  /// does the same with 5 s. False where something had to be left behind; the next start recovers without it.
+  virtual bool close(Seconds limit) = 0;
+
+ protected:
+  Engine() = default;
+};
+
+}  // namespace fulcrum

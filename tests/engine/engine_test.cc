@@ -1,0 +1,223 @@
+// The engine as its hosts see it: real threads, real files.
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/log.h"
+#include "engine_fixture.h"
+
+namespace fulcrum::test {
+namespace {
+
+std::unique_ptr<Engine> open(EngineOptions options) {
+  auto engine = Engine::open(std::move(options));
+  EXPECT_TRUE(engine) << engine.error().message();
+  return engine ? std::move(*engine) : nullptr;
+}
+
+TEST(Engine, GivesBackFromMemoryWhatWasStored) {
+  const auto engine = open(test_options(100, ""));
+  ASSERT_TRUE(engine);
+  const Chain keys = test_chain(1, 40);
+  EXPECT_EQ(store_and_wait(*engine, keys).kept, 40U);
+  const auto load = engine->load(test_request(1, keys));
+  EXPECT_EQ(load->wait().end, LoadEnd::complete);
+  EXPECT_EQ(verified(*load, keys), 40);
+  EXPECT_EQ(engine->load(test_request(2, test_chain(2, 40)))->wait().ready, 0U) << "another chain";
+}
+
+TEST(Engine, GivesBackFromFilesWhatWasStoredAlsoAfterARestart) {
+  const ScratchDirectory scratch;
+  const Chain keys = test_chain(1, 40);
+  {
+    const auto engine = open(test_options(0, scratch.path()));
+    ASSERT_TRUE(engine);
+    store_and_wait(*engine, keys);
+    ASSERT_TRUE(wait_for_blocks(*engine, 0, 40));
+    const auto load = engine->load(test_request(1, keys));
+    EXPECT_EQ(load->wait().end, LoadEnd::complete);
+    EXPECT_EQ(verified(*load, keys), 40);
+    EXPECT_TRUE(engine->close(Seconds(5)));
+  }
+  const auto again = open(test_options(0, scratch.path()));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->status().tiers[0].blocks, 40U);
+  const auto load = again->load(test_request(1, keys));
+  EXPECT_EQ(load->wait().end, LoadEnd::complete);
+  EXPECT_EQ(verified(*load, keys), 40);
+}
+
+TEST(Engine, WhatLeavesMemoryIsWrittenDownAndReadBack) {
+  const ScratchDirectory scratch;
+  const auto engine = open(test_options(100, scratch.path()));
+  ASSERT_TRUE(engine);
+  std::vector<Chain> chains;
+  for (int i = 0; i < 8; ++i) {
+    chains.push_back(test_chain(i, 60));
+    store_and_wait(*engine, chains.back());
+  }
+  ASSERT_TRUE(wait_for_blocks(*engine, 1, 40)) << engine->status().tiers[1].blocks;
+  int blocks = 0;
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const auto load = engine->load(test_request(i + 1, chains[i]));
+    load->wait();
+    const int right = verified(*load, chains[i]);
+    ASSERT_GE(right, 0) << "wrong bytes";
+    blocks += right;
+  }
+  EXPECT_GT(blocks, 100) << "more than memory alone holds";
+  EXPECT_EQ(engine->status().tiers[1].corrupt, 0U);
+}
+
+TEST(Engine, WhatLeavesFlashGoesOnToTheDiskThroughStaging) {
+  const ScratchDirectory flash;
+  const ScratchDirectory disk;
+  EngineOptions options = test_options(60, flash.path(), Bytes(kRowBytes * 160));
+  options.policy.tiers.push_back(test_tier("hdd", Bytes(kRowBytes * 2000)));
+  options.policy.tiers.back().paths = {disk.path()};
+  const auto engine = open(std::move(options));
+  ASSERT_TRUE(engine);
+  std::vector<Chain> chains;
+  SteadyClock clock;
+  for (int i = 0; i < 40 && engine->status().tiers[2].blocks < 30; ++i) {
+    chains.push_back(test_chain(i, 30));
+    store_and_wait(*engine, chains.back());
+    clock.sleep(Seconds(0.05));
+  }
+  EXPECT_GE(engine->status().tiers[2].blocks, 30U);
+  for (std::size_t i = 0; i < chains.size(); ++i) {
+    const auto load = engine->load(test_request(i + 1, chains[i]));
+    load->wait();
+    ASSERT_GE(verified(*load, chains[i]), 0) << "wrong bytes";
+  }
+  EXPECT_GT(engine->status().tiers[2].blocks_read, 0U);
+}
+
+TEST(Engine, CopiesIntoTheRowsOfTheHost) {
+  const auto engine = open(test_options(100, ""));
+  ASSERT_TRUE(engine);
+  const Chain keys = test_chain(1, 10);
+  store_and_wait(*engine, keys);
+  std::vector<std::byte> host(kRowBytes * 10);
+  LoadOptions options;
+  for (int i = 0; i < 10; ++i) options.into.push_back(host.data() + i * kRowBytes);
+  const auto load = engine->load(test_request(1, keys), std::move(options));
+  EXPECT_EQ(load->wait().ready, 10U);
+  for (std::size_t i = 0; i < 10; ++i) {
+    EXPECT_TRUE(same(std::span(host).subspan(i * kRowBytes, kRowBytes), keys[i])) << i;
+  }
+}
+
+TEST(Engine, ALoadLargerThanItsStagingGoesOnAsRowsAreReleased) {
+  const ScratchDirectory scratch;
+  EngineOptions options = test_options(0, scratch.path());
+  options.policy.engine.staging = Bytes(kRowBytes * 16);
+  options.policy.stop_loss = 10;
+  const auto engine = open(std::move(options));
+  ASSERT_TRUE(engine);
+  const Chain keys = test_chain(1, 80);
+  for (std::size_t blocks = 8; blocks <= 80; blocks += 8) {
+    store_and_wait(*engine, Chain(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(blocks)));
+    ASSERT_TRUE(wait_for_blocks(*engine, 0, blocks));
+  }
+  const auto load = engine->load(test_request(1, keys));
+  ASSERT_EQ(load->count(), 80U);
+  for (std::uint32_t i = 0; i < 80; ++i) {
+    ASSERT_GT(load->wait(i + 1).ready, i) << "block " << i << ", " << to_string(load->progress().end);
+    ASSERT_TRUE(same(load->row(i), keys[i])) << i;
+    load->release(i + 1);
+  }
+  EXPECT_EQ(load->progress().end, LoadEnd::complete);
+}
+
+TEST(Engine, LoadsOutliveTheEngine) {
+  std::shared_ptr<Load> load;
+  const Chain keys = test_chain(1, 10);
+  {
+    const auto engine = open(test_options(100, ""));
+    store_and_wait(*engine, keys);
+    load = engine->load(test_request(1, keys));
+    load->wait();
+  }
+  EXPECT_EQ(verified(*load, keys), 10);
+  load->release(10);
+}
+
+TEST(Engine, ASecondEngineOnADirectoryIsToldWhoHasIt) {
+  const ScratchDirectory scratch;
+  const auto first = open(test_options(0, scratch.path()));
+  ASSERT_TRUE(first);
+  const auto second = Engine::open(test_options(0, scratch.path()));
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().kind, ErrorKind::busy);
+  EXPECT_NE(second.error().message().find("pid " + std::to_string(getpid())), std::string::npos)
+      << second.error().message();
+}
+
+TEST(Engine, ADirectoryOfOtherBytesIsRefusedOrReplaced) {
+  const ScratchDirectory scratch;
+  { store_and_wait(*open(test_options(0, scratch.path())), test_chain(1, 20)); }
+  EngineOptions other = test_options(0, scratch.path());
+  other.name.model = "another@1";
+  const auto refused = Engine::open(other);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::mismatch) << refused.error().message();
+  other.policy.engine.replace_foreign = true;
+  const auto replaced = Engine::open(other);
+  ASSERT_TRUE(replaced) << replaced.error().message();
+  EXPECT_EQ((*replaced)->status().tiers[0].blocks, 0U);
+}
+
+TEST(Engine, TellsAllThatIsWrongAtOnce) {
+  EngineOptions options = test_options(100, "/nowhere/one");
+  options.policy.tiers.push_back(test_tier("hdd", Bytes(std::int64_t{1} << 30)));
+  options.policy.tiers.back().paths = {"/nowhere/two"};
+  const auto engine = Engine::open(std::move(options));
+  ASSERT_FALSE(engine);
+  const std::string message = engine.error().message();
+  EXPECT_NE(message.find("/nowhere/one"), std::string::npos) << message;
+  EXPECT_NE(message.find("/nowhere/two"), std::string::npos) << message;
+}
+
+TEST(Engine, StoreSaysWhatIsWrongWithARequest) {
+  const auto engine = open(test_options(10, ""));
+  EXPECT_EQ(engine->store({.chain = test_chain(1, 3)}).error().kind, ErrorKind::bad_input);
+  EXPECT_EQ(engine->store({}).error().kind, ErrorKind::bad_input);
+  EXPECT_EQ(engine->store({.chain = test_chain(1, 1), .rows = {nullptr}}).error().kind, ErrorKind::bad_input);
+}
+
+TEST(Engine, ManyThreadsStoreAndLoadAtOnceAndNoByteIsWrong) {
+  const ScratchDirectory scratch;
+  EngineOptions options = test_options(200, scratch.path());
+  const auto engine = open(std::move(options));
+  ASSERT_TRUE(engine);
+  std::atomic<int> wrong = 0;
+  std::atomic<int> loaded = 0;
+  std::vector<std::thread> hosts;
+  for (int host = 0; host < 4; ++host) {
+    hosts.emplace_back([&, host] {
+      Random random(static_cast<std::uint64_t>(host));
+      for (int turn = 0; turn < 30; ++turn) {
+        const Chain front = test_chain(static_cast<std::int32_t>(random.below(6)), 30);
+        const Chain keys = test_chain(static_cast<std::int32_t>(random.below(3)), 45, front);
+        const RequestId id = static_cast<RequestId>(host * 1000 + turn + 1);
+        engine->hint(test_request(id, keys));
+        const auto load = engine->load(test_request(id, keys));
+        if (turn % 7 == 3) engine->cancel(id);
+        load->wait();
+        const int right = verified(*load, keys);
+        if (right < 0) ++wrong;
+        loaded += std::max(right, 0);
+        store_and_wait(*engine, keys);
+      }
+    });
+  }
+  for (std::thread& host : hosts) host.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(loaded, 500);
+  EXPECT_TRUE(engine->close(Seconds(10)));
+}
+
+}  // namespace
+}  // namespace fulcrum::test

@@ -1,0 +1,44 @@
+#include "tiers/descriptor_limit.h"
+
+#include <sys/resource.h>
+
+#include <filesystem>
+
+#include "base/errors.h"
+
+namespace fulcrum {
+namespace {
+
+// For what opens later in this process: a ring, a log, connections.
+constexpr std::size_t kSpare = 32;
+
+std::size_t open_descriptors() {
+  std::error_code failed;
+  std::size_t count = 0;
+  for (auto entry = std::filesystem::directory_iterator("/proc/self/fd", failed);
+       !failed && entry != std::filesystem::directory_iterator(); entry.increment(failed)) {
+    ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+Result<void> ensure_descriptors(std::size_t more, const std::string& directory) {
+  const std::size_t need = open_descriptors() + more + kSpare;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= need) return {};
+  if (limit.rlim_max >= need) {
+    limit.rlim_cur = need;
+    if (setrlimit(RLIMIT_NOFILE, &limit) == 0) return {};
+  }
+  Error error = make_error(ErrorKind::file_limit, "open the files in", directory,
+                           "this process needs " + std::to_string(need) + " file descriptors and may have " +
+                               std::to_string(limit.rlim_max),
+                           "raise the hard limit (ulimit -Hn, LimitNOFILE of the service), or lower the "
+                           "capacity");
+  error.scope = ErrorScope::process;
+  return error;
+}
+
+}  // namespace fulcrum

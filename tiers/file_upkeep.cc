@@ -1,0 +1,252 @@
+#include "tiers/file_upkeep.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "base/errors.h"
+
+namespace fulcrum {
+namespace {
+
+constexpr Seconds kSyncEvery{1};
+constexpr Seconds kSyncEveryTurning{10};  // a flush costs a turning disk its position
+constexpr Seconds kGrowFirst{1};
+constexpr Seconds kGrowLongest{60};
+constexpr std::int64_t kProbeOffset = 2 * static_cast<std::int64_t>(kPage);
+constexpr double kDay = 86400;
+
+/// Seconds since 1970 from "2024-05-01T12:00:00Z".
+double wall_seconds(const std::string& stamp) {
+  int year = 0;
+  unsigned month = 0;
+  unsigned day = 0;
+  int hour = 0;
+  int minute = 0;
+  int second = 0;
+  // NOLINTNEXTLINE(cert-err34-c): the text is our own
+  if (std::sscanf(stamp.c_str(), "%d-%u-%uT%d:%d:%d", &year, &month, &day, &hour, &minute, &second) != 6)
+    return 0;
+  const std::chrono::sys_days date{std::chrono::year(year) / std::chrono::month(month) /
+                                   std::chrono::day(day)};
+  return static_cast<double>(date.time_since_epoch().count()) * kDay + hour * 3600 + minute * 60 + second;
+}
+
+}  // namespace
+
+Result<AlignedBuffer> FileUpkeep::probe_page() {
+  return AlignedBuffer::allocate(2 * kPage);
+}
+
+FileUpkeep::FileUpkeep(FileTierCore& core, AlignedBuffer page)
+    : core_(core),
+      page_(std::move(page)),
+      sync_at_(core.clock.now() + kSyncEvery),
+      write_down_at_(core.clock.now() + core.options.checkpoint_age),
+      wall_start_(core.options.wall > Seconds(0) ? core.options.wall.value() : wall_seconds(utc_stamp())),
+      opened_(core.clock.now()) {}
+
+void FileUpkeep::push(Task task, IoKind kind, std::int64_t offset, std::span<std::byte> buffer,
+                      std::int64_t length) {
+  IoPiece piece;
+  piece.request = {kind, offset, buffer, 0, length};
+  piece.client = this;
+  piece.cookie = static_cast<std::uint64_t>(task);
+  core_.queue.push(piece);
+}
+
+void FileUpkeep::on_piece(const IoPiece& piece, const Result<void>& result) {
+  switch (static_cast<Task>(piece.cookie)) {
+    case Task::journal:
+      core_.on_write(result);
+      core_.journal->done(result);
+      if (result.has_error() && core_.journal->broken()) {
+        core_.health.on_unwritable(result.error(), core_.clock.now());
+      }
+      break;
+    case Task::growth:
+      on_grown(result);
+      break;
+    case Task::segment_sync:
+      core_.on_write(result);
+      if (--syncs_out_ == 0 && core_.journal->unsynced()) core_.journal->request_sync();
+      break;
+    case Task::probe_write:
+      if (result.has_error()) {
+        on_probed(result);
+      } else {
+        push(Task::probe_read, IoKind::read, kProbeOffset, page_.span().subspan(kPage, kPage));
+      }
+      break;
+    case Task::probe_read: {
+      const bool same = std::memcmp(page_.data(), page_.data() + kPage, kPage) == 0;
+      Result<void> outcome = result;
+      if (!result.has_error() && !same) {
+        outcome = make_error(ErrorKind::device, "probe", core_.device.identity().path,
+                             "a page that was written reads back differently", "replace the drive");
+      }
+      on_probed(outcome);
+      break;
+    }
+  }
+}
+
+void FileUpkeep::pump_journal() {
+  if (const std::optional<IoRequest> request = core_.journal->next(core_.time_ms())) {
+    push(Task::journal, request->kind, request->offset, request->buffer, request->length);
+  }
+  // The last step of a probe whose page was fine.
+  if (probe_checkpoint_ && core_.journal->idle()) {
+    probe_checkpoint_ = false;
+    probing_ = false;
+    const Result<void> done;
+    core_.health.on_probe(core_.journal->broken() && core_.write_refused ? *core_.write_refused : done,
+                          core_.clock.now());
+  }
+}
+
+void FileUpkeep::grow() {
+  SegmentTable& segments = core_.state.segments;
+  const bool enough = segments.count(SegmentState::free) + segments.count(SegmentState::growing) >= 2;
+  const std::optional<std::uint32_t> next = segments.any(SegmentState::ungrown);
+  if (enough || !next || core_.closing || !core_.writable() || core_.clock.now() < grow_at_) return;
+  if (segments.count(SegmentState::growing) > 0) return;
+  segments[*next].state = SegmentState::growing;
+  push(Task::growth, IoKind::allocate, core_.options.layout.segment_offset(*next), {},
+       core_.options.layout.segment_bytes.value());
+}
+
+void FileUpkeep::on_grown(const Result<void>& result) {
+  SegmentTable& segments = core_.state.segments;
+  Segment& segment = segments[*segments.any(SegmentState::growing)];
+  // Where space cannot be taken ahead, writing takes it.
+  if (!result.has_error() || result.error().kind == ErrorKind::unsupported) {
+    segment.state = SegmentState::free;
+    segment.generation = std::max<std::uint32_t>(segment.generation, 1);
+    core_.growth_refused.reset();
+    grow_backoff_ = Seconds(0);
+    if (std::exchange(probing_, false)) core_.health.on_probe({}, core_.clock.now());
+    return;
+  }
+  segment.state = SegmentState::ungrown;
+  core_.growth_refused = result.error();
+  grow_backoff_ = std::clamp(grow_backoff_ * 2, kGrowFirst, kGrowLongest);
+  grow_at_ = core_.clock.now() + grow_backoff_;
+  if (std::exchange(probing_, false)) core_.health.on_probe(result, core_.clock.now());
+}
+
+void FileUpkeep::sync_when_due() {
+  const Seconds now = core_.clock.now();
+  if (now < sync_at_ || syncs_out_ > 0) return;
+  sync_at_ = now + (core_.options.turning ? kSyncEveryTurning : kSyncEvery);
+  for (std::uint32_t i = 0; i < core_.state.segments.size(); ++i) {
+    Segment& segment = core_.state.segments[i];
+    if (!std::exchange(segment.unsynced, false)) continue;
+    push(Task::segment_sync, IoKind::sync, core_.options.layout.segment_offset(i));
+    ++syncs_out_;
+  }
+  if (syncs_out_ == 0 && core_.journal->unsynced()) core_.journal->request_sync();
+}
+
+bool FileUpkeep::probes_growth() const {
+  const SegmentTable& segments = core_.state.segments;
+  return core_.growth_refused.has_value() && segments.count(SegmentState::free) == 0 &&
+         segments.count(SegmentState::ungrown) > 0;
+}
+
+void FileUpkeep::probe_when_due() {
+  const Seconds now = core_.clock.now();
+  const std::optional<Seconds> at = core_.health.probe_at();
+  if (!at || now < *at || probing_ || core_.closing) return;
+  probing_ = true;
+  core_.health.on_probe_started(now);
+  SegmentTable& segments = core_.state.segments;
+  if (core_.health.health() == Health::degraded && probes_growth() && !core_.journal->broken()) {
+    const std::uint32_t next = *segments.any(SegmentState::ungrown);
+    segments[next].state = SegmentState::growing;
+    push(Task::growth, IoKind::allocate, core_.options.layout.segment_offset(next), {},
+         core_.options.layout.segment_bytes.value());
+    return;
+  }
+  ++nonce_;
+  std::memcpy(page_.data(), &nonce_, sizeof nonce_);
+  std::memcpy(page_.data() + sizeof nonce_, &core_.options.owner, sizeof core_.options.owner);
+  push(Task::probe_write, IoKind::write, kProbeOffset, page_.span().first(kPage));
+}
+
+void FileUpkeep::on_probed(const Result<void>& result) {
+  if (!result.has_error() && core_.journal->broken()) {
+    core_.journal->request_checkpoint();
+    probe_checkpoint_ = true;
+    return;
+  }
+  probing_ = false;
+  core_.health.on_probe(result, core_.clock.now());
+}
+
+void FileUpkeep::account() {
+  const Bytes written = core_.device.counters().write_bytes;
+  const Bytes fresh = written - accounted_;
+  accounted_ = written;
+  WriteHistory& history = core_.state.history;
+  const auto day =
+      static_cast<std::int64_t>(std::floor((wall_start_ + (core_.clock.now() - opened_).value()) / kDay));
+  // A clock that was set back must not give the day's budget out twice.
+  if (day > history.day) {
+    history.day = day;
+    history.today = Bytes(0);
+  }
+  history.ever += fresh;
+  history.today += fresh;
+  core_.tally.medium_written = written;
+  core_.tally.medium_read = core_.device.counters().read_bytes;
+}
+
+void FileUpkeep::write_down() {
+  constexpr Bytes kNews(std::int64_t{64} << 10);  // telling the history is a write itself
+  const bool news = core_.state.history.ever - told_ >= kNews;
+  if (!news && !core_.state.index.any_changed() && !core_.closing) return;
+  told_ = core_.state.history.ever;
+  for (const std::uint32_t id : core_.state.index.take_changed()) {
+    const ExtentFacts& extent = core_.state.index.extent(id);
+    WorthRecord record{extent.segment, extent.generation, extent.page, extent.used_ms, {}};
+    for (const StoredBlock& block : extent.blocks) record.worth.push_back(block.worth);
+    core_.journal->append(record);
+  }
+  core_.journal->append(core_.state.history);
+}
+
+void FileUpkeep::step() {
+  account();
+  if (!core_.journal) return;
+  const Seconds now = core_.clock.now();
+  if (now >= write_down_at_ && !core_.closing) {
+    if (!core_.journal->broken()) write_down();
+    write_down_at_ = now + core_.options.checkpoint_age;
+  }
+  sync_when_due();
+  grow();
+  probe_when_due();
+  pump_journal();
+}
+
+Seconds FileUpkeep::due_at() const {
+  const Seconds now = core_.clock.now();
+  Seconds due(std::numeric_limits<double>::infinity());
+  // What is overdue waits for an answer of the device and not for a time.
+  const auto consider = [&](Seconds at) {
+    if (at > now) due = std::min(due, at);
+  };
+  if (!core_.journal) return due;
+  consider(sync_at_);
+  consider(write_down_at_);
+  if (core_.health.probe_at()) consider(*core_.health.probe_at());
+  if (core_.growth_refused) consider(grow_at_);
+  return due;
+}
+
+}  // namespace fulcrum

@@ -1,0 +1,63 @@
+// FileUpkeep: what a file tier does on its own account. Internal to tiers/file_*.
+//
+//  - carries the journal's requests to the device;
+//  - takes space for segments before it is needed, and tries again later where there is none;
+//  - makes written segments and the journal durable about once a second, so that a power loss forgets little;
+//  - writes down worth and write history every `checkpoint_age`;
+//  - probes a tier that is not healthy: a page is written and read back, what was refused is tried again.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tiers/aligned_buffer.h"
+#include "tiers/file_tier_core.h"
+
+namespace fulcrum {
+
+class FileUpkeep final : public IoClient {
+ public:
+  /// Kinds: no_memory.
+  static Result<AlignedBuffer> probe_page();
+  FileUpkeep(FileTierCore& core, AlignedBuffer page);
+
+  void step();
+  /// The next time that step() has something to do by itself.
+  [[nodiscard]] Seconds due_at() const;
+  /// Appends what the journal does not say yet: worth, write history.
+  void write_down();
+  /// Bytes written so far are added to the history.
+  void account();
+
+  void on_piece(const IoPiece& piece, const Result<void>& result) override;
+
+ private:
+  enum class Task : std::uint64_t { journal, growth, segment_sync, probe_write, probe_read };
+
+  void push(Task task, IoKind kind, std::int64_t offset, std::span<std::byte> buffer = {},
+            std::int64_t length = 0);
+  void pump_journal();
+  void grow();
+  void on_grown(const Result<void>& result);
+  void sync_when_due();
+  void probe_when_due();
+  void on_probed(const Result<void>& result);
+  [[nodiscard]] bool probes_growth() const;
+
+  FileTierCore& core_;
+  AlignedBuffer page_;
+  std::uint64_t nonce_ = 0;
+  Seconds sync_at_;
+  Seconds write_down_at_;
+  std::uint32_t syncs_out_ = 0;
+  Seconds grow_at_{};  ///< not before
+  Seconds grow_backoff_{};
+  bool probing_ = false;
+  bool probe_checkpoint_ = false;  ///< the probe ends with a checkpoint
+  Bytes accounted_{};
+  Bytes told_{};  ///< history when it was written down last
+  double wall_start_;
+  Seconds opened_;
+};
+
+}  // namespace fulcrum

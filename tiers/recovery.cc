@@ -1,0 +1,91 @@
+#include "tiers/recovery.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace fulcrum {
+namespace {
+
+std::int64_t end_page(const ExtentFacts& facts, const FileLayout& layout) {
+  const auto rows = static_cast<std::int64_t>(facts.blocks.size());
+  return std::int64_t{facts.page} + 1 + rows * (layout.stride() / static_cast<std::int64_t>(kPage));
+}
+
+class Replay {
+ public:
+  Replay(const FileLayout& layout, StoreState& state) : layout_(layout), state_(state) {}
+
+  void operator()(ExtentFacts& facts) {
+    const std::int64_t pages = layout_.segment_bytes.value() / static_cast<std::int64_t>(kPage);
+    if (facts.segment >= layout_.segments || end_page(facts, layout_) > pages) return;
+    if (!enter(facts.segment, facts.generation)) return;
+    Segment& segment = state_.segments[facts.segment];
+    segment.head = std::max(segment.head, static_cast<std::uint32_t>(end_page(facts, layout_)));
+    state_.index.add(std::move(facts));
+  }
+  void operator()(const SegmentRecord& record) {
+    if (record.segment < layout_.segments) enter(record.segment, record.generation);
+  }
+  void operator()(const WorthRecord& record) { state_.index.apply(record); }
+  void operator()(const WriteHistory& history) { state_.history = history; }
+
+ private:
+  /// Begins a segment's new life where it is one; false where it is an old one.
+  bool enter(std::uint32_t number, std::uint32_t generation) {
+    Segment& segment = state_.segments[number];
+    if (generation < segment.generation) return false;
+    if (generation > segment.generation) {
+      state_.index.drop_segment(number);
+      segment.generation = generation;
+      segment.head = 0;
+    }
+    return true;
+  }
+  const FileLayout& layout_;
+  StoreState& state_;
+};
+
+}  // namespace
+
+void replay(std::span<Record> records, const FileLayout& layout, StoreState& state) {
+  Replay visitor(layout, state);
+  for (Record& record : records) std::visit(visitor, record);
+}
+
+void settle_segments(const FileLayout& layout, StoreState& state) {
+  std::optional<std::uint32_t> roomiest;
+  for (std::uint32_t i = 0; i < state.segments.size(); ++i) {
+    Segment& segment = state.segments[i];
+    if (segment.head > 0) {
+      segment.state = SegmentState::sealed;
+      if (!roomiest || segment.head < state.segments[*roomiest].head) roomiest = i;
+    } else if (segment.generation > 0) {
+      segment.state = SegmentState::free;
+    }
+  }
+  const auto pages =
+      static_cast<std::uint32_t>(layout.segment_bytes.value() / static_cast<std::int64_t>(kPage));
+  const auto least = static_cast<std::uint32_t>(1 + layout.stride() / static_cast<std::int64_t>(kPage));
+  if (roomiest && pages - state.segments[*roomiest].head >= least) {
+    state.segments[*roomiest].state = SegmentState::open;
+  }
+}
+
+void trim(std::uint64_t rows, StoreState& state) {
+  if (state.index.blocks() <= rows) return;
+  std::vector<std::pair<float, BlockKey>> all;
+  for (std::uint32_t id = 0; id < state.index.extents_end(); ++id) {
+    for (const StoredBlock& block : state.index.extent(id).blocks) {
+      if (block.live()) all.emplace_back(block.worth, block.key);
+    }
+  }
+  std::ranges::sort(all);
+  for (const auto& [worth, key] : all) {
+    if (state.index.blocks() <= rows) return;
+    state.index.forget(key);
+  }
+}
+
+}  // namespace fulcrum

@@ -1,0 +1,31 @@
+// Recovery: the live state of a store, made from its journal. Verifies no row: rows are verified when read.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tiers/extent_index.h"
+#include "tiers/format.h"
+#include "tiers/segment_table.h"
+
+namespace fulcrum {
+
+struct StoreState {
+  ExtentIndex index;
+  SegmentTable segments;
+  WriteHistory history;
+  std::uint64_t time_ms = 0;  ///< the store's time: how long it has been open, all in all
+
+  explicit StoreState(const FileLayout& layout) : index(layout.segments), segments(layout.segments) {}
+};
+
+/// Replays records in order. What does not fit the layout, or is of a segment's earlier life, is left out.
+void replay(std::span<Record> records, const FileLayout& layout, StoreState& state);
+/// After the replay: gives every segment its state. The one with most room left is open again.
+void settle_segments(const FileLayout& layout, StoreState& state);
+
+/// Forgets the least worthy blocks above `rows`: erasures that were not written down in time can bring back
+/// more than the store may hold.
+void trim(std::uint64_t rows, StoreState& state);
+
+}  // namespace fulcrum

@@ -1,0 +1,20 @@
+// Small files of /sys: one line each, and empty where the system does not say.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <optional>
+#include <string>
+
+namespace fulcrum {
+
+/// First line, without the blanks around it.
+[[nodiscard]] std::string first_line(const std::filesystem::path& file);
+/// First line of the first of these files that says something.
+[[nodiscard]] std::string first_said(const std::filesystem::path& directory,
+                                     std::initializer_list<const char*> names);
+/// The whole number that the first line is or begins with.
+[[nodiscard]] std::optional<std::int64_t> first_integer(const std::filesystem::path& file);
+
+}  // namespace fulcrum
