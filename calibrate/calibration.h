@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "calibrate/machine_facts.h"
+#include "tiers/machine_facts.h"
 #include "calibrate/memory_probe.h"
 #include "calibrate/preflight.h"
 #include "calibrate/probe_plan.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "calibrate/machine_facts.h"
+#include "tiers/machine_facts.h"
 #include "calibrate/storage_probe.h"
 
 namespace fulcrum::calibrate {

@@ -49,18 +49,6 @@ Result<Preflight> look_at_directory(const std::string& path) {
   return seen;
 }
 
-/// A link below what drive and slot could do halves a drive's rate and shows nowhere else.
-void look_at_link(const PcieLink& link, Preflight& seen) {
-  if (!link.known()) return;
-  const bool narrow = link.lanes < link.lanes_most;
-  const bool slow = link.transfers < link.transfers_most;
-  if (!narrow && !slow) return;
-  seen.findings.push_back(
-      {Severity::warn,
-       "the drive's PCIe link runs at " + link_text(link.lanes, link.transfers) + "; the drive could do " +
-           link_text(std::max(link.lanes, link.lanes_most), std::max(link.transfers, link.transfers_most))});
-}
-
 void look_at_others(const FileDevice& device, Clock& clock, Preflight& seen) {
   const DeviceEvidence before = device.evidence();
   clock.sleep(kLook);
@@ -99,6 +87,14 @@ Medium medium_of(const DeviceIdentity& device, bool turning) {
   return turning ? Medium::hdd : Medium::flash;
 }
 
+std::string link_finding(const PcieLink& link) {
+  const int lanes = std::max(link.lanes, link.lanes_most);
+  const double transfers = std::max(link.transfers, link.transfers_most);
+  if (!link.known() || (lanes == link.lanes && transfers <= link.transfers)) return {};
+  return "the drive's PCIe link runs at " + link_text(link.lanes, link.transfers) + "; the drive could do " +
+         link_text(lanes, transfers);
+}
+
 Result<Preflight> preflight(const std::string& path, bool turning, const MachineFacts& facts, Clock& clock) {
   auto seen = look_at_directory(path);
   if (seen.has_error()) return seen;
@@ -126,7 +122,8 @@ Result<Preflight> preflight(const std::string& path, bool turning, const Machine
     seen->findings.push_back({Severity::warn, "the I/O scheduler is '" + scheduler +
                                                   "': 'none' or 'mq-deadline' cost flash drives less"});
   }
-  look_at_link(seen->device.pcie, *seen);
+  if (std::string slow = link_finding(seen->device.pcie); !slow.empty())
+    seen->findings.push_back({Severity::warn, std::move(slow)});
   look_at_others(**device, clock, *seen);
   look_at_system(facts, *seen);
   return seen;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "calibrate/machine_facts.h"
+#include "tiers/machine_facts.h"
 #include "fulcrum/profile.h"
 #include "fulcrum/result.h"
 
@@ -34,6 +34,10 @@ struct Preflight {
 /// overrides what the kernel says about the medium. Kinds: not_found, permission, read_only, no_space,
 /// quota, bad_input (not a directory), device.
 Result<Preflight> preflight(const std::string& path, bool turning, const MachineFacts& facts, Clock& clock);
+
+/// What to say of a link that runs below what the drive could do: it costs rate and shows nowhere else. Empty
+/// where it does not, or where the kernel does not say.
+[[nodiscard]] std::string link_finding(const PcieLink& link);
 
 /// The medium that a path rests on, from what is known about it.
 [[nodiscard]] Medium medium_of(const DeviceIdentity& device, bool turning);

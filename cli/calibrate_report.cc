@@ -54,22 +54,80 @@ Json measured_json(const Measured<T>& m) {
           {"verdict", std::string(to_string(m.verdict))}};
 }
 
+Json device_json(const DeviceIdentity& device) {
+  Json json = {{"path", device.path}, {"device", device.device}, {"model", device.model}};
+  if (!device.firmware.empty()) json["firmware"] = device.firmware;
+  if (device.pcie.known())
+    json["pcie"] = {{"lanes", device.pcie.lanes}, {"lane_GTps", device.pcie.transfers}};
+  if (device.numa_node) json["numa_node"] = *device.numa_node;
+  return json;
+}
+
+/// What only some tiers have.
+void add_extras(Json& json, const TierProfile& tier) {
+  if (tier.medium != Medium::dram) json["device"] = device_json(tier.device);
+  if (tier.far_node_penalty) json["far_node_penalty"] = measured_json(*tier.far_node_penalty);
+  if (tier.heat) {
+    json["heat"] = {
+        {"before_C", tier.heat->before}, {"hottest_C", tier.heat->hottest}, {"after_C", tier.heat->after}};
+    if (tier.heat->limit) json["heat"]["limit_C"] = *tier.heat->limit;
+  }
+  if (!tier.ramp) return;
+  json["ramp"] = {{"burst_Bps", measured_json(tier.ramp->burst)},
+                  {"sustained_Bps", measured_json(tier.ramp->sustained)},
+                  {"burst_B", tier.ramp->burst_bytes.value()}};
+  if (tier.ramp->recovery) {
+    json["ramp"]["recovery"] = {{"burst_B", tier.ramp->recovery->burst.value()},
+                                {"rest_s", measured_json(tier.ramp->recovery->rest)}};
+  }
+}
+
+/// Facts that are no finding, for people: one line, or empty.
+std::string facts_text(const TierProfile& tier) {
+  std::vector<std::string> facts;
+  const DeviceIdentity& device = tier.device;
+  if (!device.firmware.empty()) facts.push_back("firmware " + device.firmware);
+  if (device.pcie.known()) {
+    facts.push_back("PCIe " + std::to_string(device.pcie.lanes) + " x " + number(device.pcie.transfers, 3) +
+                    " GT/s");
+  }
+  if (device.numa_node) facts.push_back("NUMA node " + std::to_string(*device.numa_node));
+  if (tier.heat) {
+    facts.push_back(number(tier.heat->before, 3) + " C before, at most " + number(tier.heat->hottest, 3) +
+                    " C, " + number(tier.heat->after, 3) + " C after");
+  }
+  if (tier.far_node_penalty) {
+    facts.push_back("copies from the farthest NUMA node take " + number(tier.far_node_penalty->value, 3) +
+                    " times as long");
+  }
+  if (tier.ramp && tier.ramp->recovery) {
+    const Recovery& recovery = *tier.ramp->recovery;
+    facts.push_back("a full write cache takes " + format(recovery.burst) + " at burst rate again after " +
+                    format(recovery.rest.low) + " to " + format(recovery.rest.high));
+  }
+  std::string text;
+  for (const std::string& fact : facts) text += (text.empty() ? "" : "; ") + fact;
+  return text;
+}
+
 Json tier_json(const TierProfile& tier) {
-  return {{"name", tier.name},
-          {"medium", std::string(to_string(tier.medium))},
-          {"verdict", std::string(to_string(tier.verdict))},
-          {"io", {{"uring", tier.io.uring}, {"direct", tier.io.direct}}},
-          {"io_size_B", tier.io_size.value()},
-          {"depth", tier.depth},
-          {"read_Bps", measured_json(tier.read)},
-          {"setup_s", measured_json(tier.setup)},
-          {"sigma", measured_json(tier.sigma)},
-          {"k", measured_json(tier.k)},
-          {"gate", gate_of(tier)},
-          {"write_Bps", measured_json(tier.write)},
-          {"commit_half_B", measured_json(tier.commit_half)},
-          {"read_during_writes", measured_json(tier.read_during_writes)},
-          {"findings", tier.findings}};
+  Json json = {{"name", tier.name},
+               {"medium", std::string(to_string(tier.medium))},
+               {"verdict", std::string(to_string(tier.verdict))},
+               {"io", {{"uring", tier.io.uring}, {"direct", tier.io.direct}}},
+               {"io_size_B", tier.io_size.value()},
+               {"depth", tier.depth},
+               {"read_Bps", measured_json(tier.read)},
+               {"setup_s", measured_json(tier.setup)},
+               {"sigma", measured_json(tier.sigma)},
+               {"k", measured_json(tier.k)},
+               {"gate", gate_of(tier)},
+               {"write_Bps", measured_json(tier.write)},
+               {"commit_half_B", measured_json(tier.commit_half)},
+               {"read_during_writes", measured_json(tier.read_during_writes)},
+               {"findings", tier.findings}};
+  add_extras(json, tier);
+  return json;
 }
 
 }  // namespace
@@ -99,6 +157,7 @@ void print_result(std::ostream& out, const MachineProfile& profile) {
   }
   table.print(out);
   for (const TierProfile& tier : profile.tiers) {
+    if (const std::string facts = facts_text(tier); !facts.empty()) out << tier.name << ": " << facts << '\n';
     for (const std::string& finding : tier.findings) out << tier.name << ": " << finding << '\n';
   }
   if (profile.prefill) {

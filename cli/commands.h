@@ -17,5 +17,8 @@ void add_breakeven(CLI::App& program, Action& action);
 void add_check(CLI::App& program, Action& action);
 void add_replay(CLI::App& program, Action& action);
 void add_explain(CLI::App& program, Action& action);
+void add_inspect(CLI::App& program, Action& action);
+void add_fsck(CLI::App& program, Action& action);
+void add_bench(CLI::App& program, Action& action);
 
 }  // namespace fulcrum::cli

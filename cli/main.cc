@@ -65,6 +65,9 @@ int main(int argc, char** argv) {
   fulcrum::cli::add_check(program, action);
   fulcrum::cli::add_replay(program, action);
   fulcrum::cli::add_explain(program, action);
+  fulcrum::cli::add_inspect(program, action);
+  fulcrum::cli::add_fsck(program, action);
+  fulcrum::cli::add_bench(program, action);
   add_footers(program);
 
   try {

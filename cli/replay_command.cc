@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/replay_options.h"
 #include "cli/replay_output.h"
+#include "cli/replay_real.h"
 #include "cli/this_machine.h"
 #include "policy/decision_log.h"
 #include "replay/comparison.h"
@@ -66,16 +67,17 @@ Result<void> slow_down(const std::vector<std::string>& given, const PolicyConfig
   for (const std::string& text : given) {
     const auto equals = text.find('=');
     const std::string name = text.substr(0, equals);
-    const auto scale =
-        equals == std::string::npos ? std::nullopt : parse_number(std::string_view(text).substr(equals + 1));
+    std::optional<double> scale;
+    if (equals != std::string::npos) scale = parse_number(std::string_view(text).substr(equals + 1));
     std::size_t tier = 0;
     while (tier < policy.tiers.size() && policy.tiers[tier].name != name) ++tier;
-    const bool good = scale && *scale >= kSlowest && *scale <= kFastest;
+    const double factor = scale.value_or(0);
+    const bool good = factor >= kSlowest && factor <= kFastest;
     if (!good || tier == policy.tiers.size()) {
       return bad_input("--device-speed", "'" + text + "' is no tier=factor",
                        "name a tier of the policy and a factor from 1e-6 to 1e6, e.g. nvme=0.1");
     }
-    simulation.truth[tier].bandwidth_scale = *scale;
+    simulation.truth[tier].bandwidth_scale = factor;
   }
   return {};
 }
@@ -200,6 +202,29 @@ int run_trace(const ReplayOptions& options) {
   return kOk;
 }
 
+int run_real(const ReplayOptions& options) {
+  if (auto writable = check_outputs({options.json}); !writable) return fail(writable.error());
+  const auto inputs = read_inputs(options);
+  if (!inputs) return fail(inputs.error());
+  if (!options.profile.empty()) note_whose_figures(options.profile, inputs->profile);
+  const auto report = replay_real(inputs->trace, inputs->profile, inputs->policy, options.speed,
+                                  {.directory = options.real,
+                                   .workers = options.workers,
+                                   .kv_share = options.kv_share,
+                                   .keep = options.keep});
+  if (!report) return fail(report.error());
+  print_real(table_stream(options.json), *report);
+  if (!options.json.empty()) {
+    if (auto written = write_text(options.json, real_json(*report)); !written) return fail(written.error());
+  }
+  if (!report->wrong) return kOk;
+  const WrongByte& wrong = *report->wrong;
+  return fail(make_error(ErrorKind::corrupt, "replay", options.real,
+                         "request " + std::to_string(wrong.request) + " was given a wrong byte in block " +
+                             std::to_string(wrong.block) + " at offset " + std::to_string(wrong.offset),
+                         "stop using this engine and report it"));
+}
+
 }  // namespace
 
 void add_replay(CLI::App& program, Action& action) {
@@ -217,7 +242,8 @@ void add_replay(CLI::App& program, Action& action) {
       throw CLI::RequiredError("--trace or --scenario");
     }
     action = [options] {
-      return options->scenario.empty() ? run_trace(*options) : run_scenario_file(*options);
+      if (!options->scenario.empty()) return run_scenario_file(*options);
+      return options->real.empty() ? run_trace(*options) : run_real(*options);
     };
   });
 }

@@ -59,6 +59,23 @@ void add_replay_options(CLI::App& command, ReplayOptions& options) {
   command.add_option("--json", options.json, "Write the report here ('-': standard output)");
   command.add_option("--decisions", options.decisions,
                      "Write break_even's decisions here, one a line, for 'explain'");
+  CLI::Option* real = command.add_option(
+      "--real", options.real, "Run the engine on real files below this directory and check every byte");
+  command.add_option("--workers", options.workers, "With --real: requests served at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str()
+      ->needs(real);
+  command
+      .add_option("--kv-share", options.kv_share,
+                  "With --real: rows hold one in so many KV bytes; 0: so that a row has at most 2 MiB")
+      ->check(CLI::Range(0, 65536))
+      ->capture_default_str()
+      ->needs(real);
+  command.add_flag("--keep", options.keep, "With --real: leave the tiers' directories behind")->needs(real);
+  for (const char* simulated : {"--compare", "--replicas", "--router", "--private", "--gpu-cache",
+                                "--decode-share", "--device-speed", "--exact", "--decisions"}) {
+    real->excludes(command.get_option(simulated));
+  }
   command.add_option("--svg", options.svg, "Write a chart of the TTFT distributions here");
 }
 

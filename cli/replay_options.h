@@ -32,6 +32,10 @@ struct ReplayOptions {
   std::string json;
   std::string decisions;
   std::string svg;
+  std::string real;
+  int workers = 4;
+  std::int64_t kv_share = 0;
+  bool keep = false;
 };
 
 /// Adds them to the command; `options` outlives it.

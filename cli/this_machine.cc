@@ -1,7 +1,7 @@
 #include "cli/this_machine.h"
 
 #include "base/clock.h"
-#include "calibrate/machine_facts.h"
+#include "tiers/machine_facts.h"
 #include "cli/output.h"
 #include "tiers/place.h"
 
@@ -29,7 +29,7 @@ std::string owner_of(const Provenance& from) {
 }  // namespace
 
 MachineDifferences differences_here(const MachineProfile& profile) {
-  const calibrate::MachineFacts facts = calibrate::machine_facts();
+  const MachineFacts facts = machine_facts();
   MachineNow now{.cpu = facts.cpu,
                  .cores = facts.cores,
                  .memory = facts.memory,

@@ -112,7 +112,8 @@ void EngineCore::catch_up(Fetch& fetch, const Follower& follower) {
 // Gives the tier further jobs, as far as there are rows for them.
 void EngineCore::pump(FetchId id, Seconds now) {
   Fetch& fetch = fetches_.at(id);
-  const std::size_t share = std::max<std::size_t>(2 * chunk_rows(), staging_.rows() / (fetches_.size() + 1));
+  const std::size_t share =
+      std::max<std::size_t>(std::size_t{2} * chunk_rows(), staging_.rows() / (fetches_.size() + 1));
   while (fetch.asked < fetch.limit) {
     const std::uint32_t outstanding = fetch.asked - fetch.arrived;
     if (!fetch.into_dram && outstanding >= share) return;  // what arrives brings it back here

@@ -87,15 +87,15 @@ class ThreadPort final : public TierPort {
 };
 
 void ThreadPort::apply(Command& command, std::vector<TierEvent>& refused) {
-  const auto start = [&](auto&& job, auto&& begin) {
+  const auto start = [&](auto& job, const auto& begin) {
     const JobId id = job.id;
     Result<void> started = begin(std::move(job));
     if (started.has_error()) refused.push_back({.id = id, .ended = true, .result = started});
   };
   if (auto* read = std::get_if<TierRead>(&command)) {
-    start(std::move(*read), [&](TierRead job) { return tier_->read(std::move(job)); });
+    start(*read, [&](TierRead job) { return tier_->read(std::move(job)); });
   } else if (auto* write = std::get_if<TierWrite>(&command)) {
-    start(std::move(*write), [&](TierWrite job) { return tier_->write(std::move(job)); });
+    start(*write, [&](TierWrite job) { return tier_->write(std::move(job)); });
   } else if (auto* erase = std::get_if<Erase>(&command)) {
     tier_->erase(erase->keys);
   } else if (auto* touch = std::get_if<Touch>(&command)) {

@@ -1,10 +1,16 @@
 #include "engine/tier_setup.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "base/errors.h"
+#include "base/log.h"
+#include "model/profile_match.h"
 #include "tiers/file_store.h"
+#include "tiers/machine_facts.h"
+#include "tiers/place.h"
+#include "tiers/striped_tier.h"
 
 namespace fulcrum::engine {
 namespace {
@@ -75,6 +81,30 @@ Result<Bytes> row_bytes(const EngineOptions& options) {
   return options.row_bytes;
 }
 
+/// A profile of another machine plans with wrong numbers.
+void check_machine(const EngineOptions& options, Troubles& troubles) {
+  if (options.other_machine) return;
+  const MachineFacts facts = machine_facts();
+  MachineNow now{.cpu = facts.cpu,
+                 .cores = facts.cores,
+                 .memory = facts.memory,
+                 .kernel = facts.kernel,
+                 .utc = utc_stamp(),
+                 .tiers = {}};
+  for (const TierPolicy& tier : options.policy.tiers) {
+    if (tier.paths.empty()) continue;
+    auto found = identity_at(std::filesystem::absolute(tier.paths.front()).string());
+    if (found.has_error()) continue;  // told where it is opened
+    now.tiers.push_back({tier.profile.empty() ? tier.name : tier.profile, std::move(*found), {}});
+  }
+  const MachineDifferences differences = machine_differences(options.profile, now);
+  for (const std::string& difference : differences.mismatches) {
+    troubles.add("profile", make_error(ErrorKind::mismatch, "use", "the profile", difference,
+                                       "calibrate this machine with fulcrum calibrate"));
+  }
+  for (const std::string& what : differences.notes) log(LogLevel::warn, "profile: " + what);
+}
+
 FileStoreOptions store_options(const EngineOptions& options, const TierPolicy& policy, Bytes row,
                                const TierProfile& profile) {
   FileStoreOptions store;
@@ -104,7 +134,7 @@ void open_files(const EngineOptions& options, TierId id, const WrapDevice& wrap,
   if (open.pool) store.rows = open.pool->memory();
   OpenTiers::Files files;
   files.tier = id;
-  std::vector<std::unique_ptr<Tier>> members;
+  std::vector<StripedMember> members;
   for (const std::string& path : policy.paths) {
     if (wrap) {
       store.wrap = [&](std::unique_ptr<Device> device) { return wrap(path, std::move(device)); };
@@ -115,10 +145,14 @@ void open_files(const EngineOptions& options, TierId id, const WrapDevice& wrap,
       continue;
     }
     files.io += (files.io.empty() ? "" : "; ") + opened->io;
-    members.push_back(std::move(opened->tier));
+    members.push_back({path, std::move(opened->tier)});
   }
   if (members.size() < policy.paths.size()) return;
-  files.store = std::move(members.front());
+  if (members.size() == 1) {
+    files.store = std::move(members.front().tier);
+  } else {
+    files.store = std::make_unique<StripedTier>(std::move(members), StripedOptions{}, *open.clock);
+  }
   files.store->each_run([&](const StoredRun& run) { files.found.push_back(run); });
   // The decider counts rows, the tier their strides.
   TierPolicy& real = open.policy.tiers[static_cast<std::size_t>(id)];
@@ -165,6 +199,7 @@ Result<OpenTiers> open_tiers(const EngineOptions& options, const WrapDevice& wra
   if (row.has_error()) return row.error();
   open.row_bytes = *row;
   if (const auto fits = options.policy.check_against(options.profile); !fits) return fits.error();
+  check_machine(options, troubles);
   open_memory(options, open, troubles);
   for (TierId id = open.dram ? 1 : 0; id < static_cast<TierId>(options.policy.tiers.size()); ++id) {
     open_files(options, id, wrap, open, troubles);

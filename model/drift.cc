@@ -71,7 +71,7 @@ void Drift::learn(double x, Seconds now) {
   below_ = std::max(0.0, below_ - surprise - kSlack);
   if (std::max(above_, below_) > kLimit) restart();
   if (trial_ && above_ == 0) end_trial(true);
-  move_factor(x);
+  move_factor();
   watch(now);
 }
 
@@ -91,13 +91,11 @@ void Drift::end_trial(bool well) {
   patience_ = well ? kPatience : std::min(patience_ * 2.0, kPatienceMost);
 }
 
-void Drift::move_factor(double x) {
+void Drift::move_factor() {
   const double band = std::max(kBand, kBandNoise * std::sqrt(noise_));
   const bool as_measured = std::abs(estimate_) < band / 2;
-  const double target = as_measured ? 0 : estimate_;
-  const bool far = std::abs(target - level_) > band || as_measured;
-  if (!far || (x - level_) * (target - level_) <= 0) return;
-  level_ = target;
+  if (!as_measured && std::abs(estimate_ - level_) <= band) return;
+  level_ = as_measured ? 0 : estimate_;
   factor_ = std::exp(level_);
 }
 

@@ -4,8 +4,7 @@
 // deviation q and observation deviation r, which is learned too (docs/break_even.md, "Drift"). A single
 // outlier counts for at most kPull deviations. A CUSUM of the surprises tells a lasting change from a bad
 // minute: on its alarm the estimate starts again at the median of the last three loads. What is handed out
-// (factor) moves only when the estimate has left a band around it, and only to the side on which the load
-// itself was, so that noise makes no decision flap.
+// (factor) moves only when the estimate has left a band around it, so that noise makes no decision flap.
 //
 // A tier that has become too slow gets no loads any more, and without loads nothing would be learned again:
 // after a time without any, pass() goes back halfway to the profile so that the next load is a trial. When
@@ -49,7 +48,7 @@ class Drift {
   void learn(double x, Seconds now);
   void restart();
   void end_trial(bool well);
-  void move_factor(double x);
+  void move_factor();
   void watch(Seconds now);
 
   double estimate_ = 0;    ///< of x

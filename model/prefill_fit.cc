@@ -158,22 +158,32 @@ Theta to_theta(const std::vector<std::size_t>& kept, const std::vector<double>& 
   return theta;
 }
 
-/// Refits of the fitted times plus resampled residuals. Residuals of a fit are smaller than the noise by
-/// degrees/rows, and few of them say little about its size: both are made good.
+/// By how much each sample would miss a fit that had not seen it: residual / (1 - leverage). A fit bends
+/// towards its samples, most of all towards the corners of the plane, so its own residuals are too small.
+/// Around 0; a little wider, because few samples say little about the size of the noise.
+std::vector<double> left_out_errors(const NonNegativeLeastSquares& fit, const Solution& solution) {
+  constexpr double kLeast = 0.1;  // a sample that fits itself says nothing about its error
+  std::vector<double> errors = fit.leverages(solution.coefficients);
+  const double widening = student_widening(solution.degrees);
+  for (std::size_t i = 0; i < errors.size(); ++i)
+    errors[i] = widening * solution.residuals[i] / std::max(kLeast, 1 - errors[i]);
+  const double mean = std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+  for (double& error : errors) error -= mean;
+  return errors;
+}
+
+/// Refits of the fitted times plus resampled errors.
 std::vector<Theta> bootstrap(const Problem& problem, const Solution& solution,
                              const PrefillFitOptions& options) {
   const std::size_t rows = problem.seconds.size();
-  const double inflation =
-      std::sqrt(static_cast<double>(rows) / solution.degrees) * student_widening(solution.degrees);
-  const double mean =
-      std::accumulate(solution.residuals.begin(), solution.residuals.end(), 0.0) / static_cast<double>(rows);
   const NonNegativeLeastSquares fit(relative_to(problem.design, solution.fitted));
+  const std::vector<double> errors = left_out_errors(fit, solution);
   Random random = Random(options.seed).split("prefill bootstrap");
   std::vector<Theta> draws;
   draws.reserve(static_cast<std::size_t>(options.draws));
   std::vector<double> target(rows);
   for (int d = 0; d < options.draws; ++d) {
-    for (double& b : target) b = 1 + inflation * (solution.residuals[random.below(rows)] - mean);
+    for (double& b : target) b = 1 + errors[random.below(rows)];
     draws.push_back(to_theta(problem.kept, fit.solve(target)));
   }
   return draws;

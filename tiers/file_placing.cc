@@ -15,16 +15,16 @@ constexpr std::int64_t kExtentBytes = 16 << 20;  // placed at once where commits
 
 void FileWrites::place_due() {
   const std::int64_t most = std::max(2 * core_.options.commit.value(), core_.options.budget.value());
-  std::vector<Serial> due;
-  for (auto it = jobs_.begin(); it != jobs_.end() && it->first <= due_; ++it) {
-    if (!it->second.failure) due.push_back(it->first);
+  const auto unplaced = [](const Job& job) { return !job.failure && job.next < job.done.size(); };
+  if (const auto move = jobs_.find(kMove); move != jobs_.end()) {
+    while (unplaced(move->second) && place_some(kMove, move->second)) {
+    }
   }
-  for (const Serial serial : due) {
-    const auto found = jobs_.find(serial);
-    while (found->second.next < found->second.done.size()) {
-      if (serial != kMove && bytes_out_ >= most) return;
-      if (place_some(serial, found->second)) continue;
-      if (serial == kMove) break;
+  while (!waiting_.empty() && waiting_.front() <= due_) {
+    const auto found = jobs_.find(waiting_.front());
+    if (found == jobs_.end() || !unplaced(found->second)) {
+      waiting_.pop_front();
+    } else if (bytes_out_ >= most || !place_some(found->first, found->second)) {
       return;
     }
   }
@@ -63,15 +63,14 @@ std::uint32_t FileWrites::rows_in_segment(bool moves) {
   };
   if (const auto open = segments.open()) {
     if (const std::uint32_t rows = fit(segments[*open].head); rows > 0) return rows;
-    segments[*open].state = SegmentState::sealed;
+    segments.move(*open, SegmentState::sealed);
   }
   if (!may_open(moves)) {
     (moves ? move_wants_segment_ : wants_segment_) = true;
     return 0;
   }
-  Segment& opened = segments[*segments.any(SegmentState::free)];
-  opened.state = SegmentState::open;
-  opened.head = 0;
+  segments.move(*segments.any(SegmentState::free), SegmentState::open);
+  segments[*segments.open()].head = 0;
   return fit(0);
 }
 
@@ -159,8 +158,8 @@ void FileWrites::on_piece(const IoPiece& piece, const Result<void>& result) {
   core_.on_write(result);
   if (result.has_error()) {
     // What was written before stays good; nothing more is added where writing fails.
-    Segment& segment = core_.state.segments[extent.facts.segment];
-    if (segment.state == SegmentState::open) segment.state = SegmentState::sealed;
+    SegmentTable& segments = core_.state.segments;
+    if (segments.open() == extent.facts.segment) segments.move(extent.facts.segment, SegmentState::sealed);
     fail_extent(piece.job, result.error());
   } else if (extent.pieces_left == 0) {
     on_data(piece.job, extent);

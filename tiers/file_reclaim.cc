@@ -63,7 +63,7 @@ std::optional<std::uint32_t> FileReclaim::pick() {
   const auto open = segments.open();
   const bool stuck = writes_.rows_over() > 0 || writes_.wants_segment();
   if (!open || !stuck || segments[*open].writers > 0 || segments[*open].head == 0) return std::nullopt;
-  segments[*open].state = SegmentState::sealed;
+  segments.move(*open, SegmentState::sealed);
   return open;
 }
 
@@ -162,7 +162,7 @@ void FileReclaim::retire() {
   Segment& segment = core_.state.segments[*victim_];
   ++segment.generation;
   segment.ready = core_.journal->append(SegmentRecord{*victim_, segment.generation});
-  segment.state = SegmentState::retiring;
+  core_.state.segments.move(*victim_, SegmentState::retiring);
   segment.head = 0;
   std::vector<BlockKey> keys = core_.state.index.drop_segment(*victim_);
   core_.tally.blocks_lost += keys.size();

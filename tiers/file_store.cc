@@ -40,10 +40,14 @@ std::string describe(const FileDevice& device, const std::string& registered) {
 
 Result<FileStore> open_once(const std::string& directory, const FileStoreOptions& options,
                             const FileLayout& layout, Clock& clock) {
-  const StoreFilesOptions files{.head = layout.meta_bytes,
-                                .piece = layout.segment_bytes,
-                                .pieces = layout.segments,
-                                .direct = options.direct != DirectChoice::buffered};
+  StoreFilesOptions files;
+  files.head = layout.meta_bytes;
+  files.piece = layout.segment_bytes;
+  files.pieces = layout.segments;
+  files.direct = options.direct != DirectChoice::buffered;
+  // A store that is there already starts also where others have filled the disk: it lives with what it has.
+  const auto found = StoreFiles::look_at(directory);
+  files.demand_space = !found || found->head == Bytes(0);
   auto device = FileDevice::open_store(
       directory, files, {.direct = options.direct, .engine = options.engine, .close_limit = kCloseLimit});
   if (device.has_error()) return device.error();

@@ -52,15 +52,15 @@ Result<StoreStart> recover(StoreReader& reader, const std::vector<FoundSuperbloc
   start.report.clean = newest.clean;
   for (const FoundSuperblock& candidate : found) {
     if (candidate.superblock.layout != newest.layout) continue;
-    Result<FoundJournal> journal = reader.journal(candidate.superblock);
+    const Result<FoundJournal> journal = reader.journal(
+        candidate.superblock, [&](Record& record) { replay(record, newest.layout, start.state); });
     if (journal.has_error()) return journal.error();
     start.report.dropped_records += journal->dropped;
     if (journal->batches == 0) continue;
     start.superblock.active_half = candidate.superblock.active_half;
     start.slot = candidate.slot;
-    start.report.records = journal->records.size();
+    start.report.records = journal->count;
     start.state.time_ms = journal->time_ms;
-    replay(journal->records, newest.layout, start.state);
     break;
   }
   settle_segments(newest.layout, start.state);

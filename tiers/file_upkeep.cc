@@ -112,27 +112,30 @@ void FileUpkeep::pump_journal() {
 void FileUpkeep::grow() {
   SegmentTable& segments = core_.state.segments;
   const bool enough = segments.count(SegmentState::free) + segments.count(SegmentState::growing) >= 2;
-  const std::optional<std::uint32_t> next = segments.any(SegmentState::ungrown);
-  if (enough || !next || core_.closing || !core_.writable() || core_.clock.now() < grow_at_) return;
-  if (segments.count(SegmentState::growing) > 0) return;
-  segments[*next].state = SegmentState::growing;
-  push(Task::growth, IoKind::allocate, core_.options.layout.segment_offset(*next), {},
+  const bool now = core_.clock.now() >= grow_at_ && segments.count(SegmentState::growing) == 0;
+  if (enough || !now || core_.closing || !core_.writable()) return;
+  if (const auto next = segments.any(SegmentState::ungrown)) take_space(*next);
+}
+
+void FileUpkeep::take_space(std::uint32_t segment) {
+  core_.state.segments.move(segment, SegmentState::growing);
+  push(Task::growth, IoKind::allocate, core_.options.layout.segment_offset(segment), {},
        core_.options.layout.segment_bytes.value());
 }
 
 void FileUpkeep::on_grown(const Result<void>& result) {
   SegmentTable& segments = core_.state.segments;
-  Segment& segment = segments[*segments.any(SegmentState::growing)];
+  const std::uint32_t grown = *segments.any(SegmentState::growing);
   // Where space cannot be taken ahead, writing takes it.
   if (!result.has_error() || result.error().kind == ErrorKind::unsupported) {
-    segment.state = SegmentState::free;
-    segment.generation = std::max<std::uint32_t>(segment.generation, 1);
+    segments.move(grown, SegmentState::free);
+    segments[grown].generation = std::max<std::uint32_t>(segments[grown].generation, 1);
     core_.growth_refused.reset();
     grow_backoff_ = Seconds(0);
     if (std::exchange(probing_, false)) core_.health.on_probe({}, core_.clock.now());
     return;
   }
-  segment.state = SegmentState::ungrown;
+  segments.move(grown, SegmentState::ungrown);
   core_.growth_refused = result.error();
   grow_backoff_ = std::clamp(grow_backoff_ * 2, kGrowFirst, kGrowLongest);
   grow_at_ = core_.clock.now() + grow_backoff_;
@@ -164,12 +167,8 @@ void FileUpkeep::probe_when_due() {
   if (!at || now < *at || probing_ || core_.closing) return;
   probing_ = true;
   core_.health.on_probe_started(now);
-  SegmentTable& segments = core_.state.segments;
   if (core_.health.health() == Health::degraded && probes_growth() && !core_.journal->broken()) {
-    const std::uint32_t next = *segments.any(SegmentState::ungrown);
-    segments[next].state = SegmentState::growing;
-    push(Task::growth, IoKind::allocate, core_.options.layout.segment_offset(next), {},
-         core_.options.layout.segment_bytes.value());
+    take_space(*core_.state.segments.any(SegmentState::ungrown));
     return;
   }
   ++nonce_;

@@ -38,6 +38,7 @@ class FileUpkeep final : public IoClient {
             std::int64_t length = 0);
   void pump_journal();
   void grow();
+  void take_space(std::uint32_t segment);
   void on_grown(const Result<void>& result);
   void sync_when_due();
   void probe_when_due();

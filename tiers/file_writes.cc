@@ -39,6 +39,7 @@ void FileWrites::start(TierWrite given) {
     if (!job.done[i]) gathered_ += core_.stride();
   }
   job.next = run_at(job, 0);
+  waiting_.push_back(serial);
   advance(serial);
 }
 

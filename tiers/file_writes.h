@@ -106,6 +106,7 @@ class FileWrites final : public IoClient {
   AlignedBuffer headers_;
   std::vector<std::size_t> free_headers_;
   std::map<Serial, Job> jobs_;  ///< in order of arrival, the move first
+  std::deque<Serial> waiting_;  ///< jobs with blocks that are not placed, and ones that ended since
   std::map<JobId, Serial> by_id_;
   std::map<std::uint64_t, Extent> extents_;
   std::deque<std::uint64_t> publishing_;  ///< extents in order of their records

@@ -152,7 +152,7 @@ void IoQueue::pump() {
 Result<std::size_t> IoQueue::collect(Seconds wait) {
   for (const auto& [piece, error] : std::exchange(refused_, {})) piece.client->on_piece(piece, error);
   std::array<IoCompletion, 64> done;
-  const Result<std::size_t> count = device_.poll(done, wait);
+  Result<std::size_t> count = device_.poll(done, wait);
   if (count.has_error()) return count;
   for (std::size_t i = 0; i < *count; ++i) {
     FULCRUM_CHECK(done[i].tag < in_flight_.size(), "a completion of a request that was never made");

@@ -1,6 +1,7 @@
 #include "tiers/recovery.h"
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -49,9 +50,12 @@ class Replay {
 
 }  // namespace
 
+void replay(Record& record, const FileLayout& layout, StoreState& state) {
+  std::visit(Replay(layout, state), record);
+}
+
 void replay(std::span<Record> records, const FileLayout& layout, StoreState& state) {
-  Replay visitor(layout, state);
-  for (Record& record : records) std::visit(visitor, record);
+  for (Record& record : records) replay(record, layout, state);
 }
 
 void settle_segments(const FileLayout& layout, StoreState& state) {
@@ -59,17 +63,17 @@ void settle_segments(const FileLayout& layout, StoreState& state) {
   for (std::uint32_t i = 0; i < state.segments.size(); ++i) {
     Segment& segment = state.segments[i];
     if (segment.head > 0) {
-      segment.state = SegmentState::sealed;
+      state.segments.move(i, SegmentState::sealed);
       if (!roomiest || segment.head < state.segments[*roomiest].head) roomiest = i;
     } else if (segment.generation > 0) {
-      segment.state = SegmentState::free;
+      state.segments.move(i, SegmentState::free);
     }
   }
   const auto pages =
       static_cast<std::uint32_t>(layout.segment_bytes.value() / static_cast<std::int64_t>(kPage));
   const auto least = static_cast<std::uint32_t>(1 + layout.stride() / static_cast<std::int64_t>(kPage));
   if (roomiest && pages - state.segments[*roomiest].head >= least) {
-    state.segments[*roomiest].state = SegmentState::open;
+    state.segments.move(*roomiest, SegmentState::open);
   }
 }
 
@@ -81,7 +85,7 @@ void trim(std::uint64_t rows, StoreState& state) {
       if (block.live()) all.emplace_back(block.worth, block.key);
     }
   }
-  std::ranges::sort(all);
+  std::ranges::sort(all, std::less<>(), [](const auto& block) { return block.first; });
   for (const auto& [worth, key] : all) {
     if (state.index.blocks() <= rows) return;
     state.index.forget(key);

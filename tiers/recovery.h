@@ -19,7 +19,9 @@ struct StoreState {
   explicit StoreState(const FileLayout& layout) : index(layout.segments), segments(layout.segments) {}
 };
 
-/// Replays records in order. What does not fit the layout, or is of a segment's earlier life, is left out.
+/// Replays a record, in their order. What does not fit the layout, or is of a segment's earlier life, is left
+/// out.
+void replay(Record& record, const FileLayout& layout, StoreState& state);
 void replay(std::span<Record> records, const FileLayout& layout, StoreState& state);
 /// After the replay: gives every segment its state. The one with most room left is open again.
 void settle_segments(const FileLayout& layout, StoreState& state);

@@ -7,6 +7,7 @@
 // Threads: one at a time.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -18,7 +19,7 @@ using Lsn = std::uint64_t;  ///< number of a journal record: all up to it are wr
 enum class SegmentState : std::uint8_t { ungrown, growing, free, open, sealed, retiring };
 
 struct Segment {
-  SegmentState state = SegmentState::ungrown;
+  SegmentState state = SegmentState::ungrown;  ///< changed by SegmentTable::move() only
   std::uint32_t generation = 0;
   std::uint32_t head = 0;     ///< first page that nothing was written to
   std::uint32_t readers = 0;  ///< jobs that read from it
@@ -29,15 +30,19 @@ struct Segment {
 
 class SegmentTable {
  public:
-  explicit SegmentTable(std::uint32_t count) : segments_(count) {}
+  explicit SegmentTable(std::uint32_t count) : segments_(count) { counts_[0] = count; }
 
   [[nodiscard]] Segment& operator[](std::uint32_t i) { return segments_[i]; }
   [[nodiscard]] const Segment& operator[](std::uint32_t i) const { return segments_[i]; }
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(segments_.size()); }
-  [[nodiscard]] std::uint32_t count(SegmentState state) const;
+  [[nodiscard]] std::uint32_t count(SegmentState state) const {
+    return counts_[static_cast<std::size_t>(state)];
+  }
+  void move(std::uint32_t i, SegmentState to);
   /// The first one in this state.
   [[nodiscard]] std::optional<std::uint32_t> any(SegmentState state) const;
-  [[nodiscard]] std::optional<std::uint32_t> open() const { return any(SegmentState::open); }
+  /// At most one is open.
+  [[nodiscard]] std::optional<std::uint32_t> open() const { return open_; }
   /// Segments whose space has been taken from the medium.
   [[nodiscard]] std::uint32_t allocated() const;
   /// Frees those whose record is written and that nobody uses any more; their number.
@@ -45,6 +50,8 @@ class SegmentTable {
 
  private:
   std::vector<Segment> segments_;
+  std::array<std::uint32_t, 6> counts_{};  ///< of each state
+  std::optional<std::uint32_t> open_;
 };
 
 }  // namespace fulcrum

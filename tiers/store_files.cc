@@ -90,9 +90,13 @@ Result<std::shared_ptr<const StoreFiles>> StoreFiles::open(const std::string& di
   if (auto checked = check(options); checked.has_error()) return checked.error();
   // Before the lock, whose file it would make: a directory that does not exist is named as such.
   if (auto survey = StoreSurvey::of(directory); survey.has_error()) return survey.error();
-  auto lock =
-      OwnerLock::take(directory, options.read_only ? OwnerLock::Share::reading : OwnerLock::Share::exclusive);
-  if (lock.has_error()) return lock.error();
+  std::unique_ptr<OwnerLock> lock;
+  if (options.locked || !options.read_only) {
+    auto taken = OwnerLock::take(directory,
+                                 options.read_only ? OwnerLock::Share::reading : OwnerLock::Share::exclusive);
+    if (taken.has_error()) return taken.error();
+    lock = std::move(*taken);
+  }
   const auto survey = StoreSurvey::of(directory);
   if (survey.has_error()) return survey.error();
   if (const std::string misfit = survey->misfit(options.head, options.piece, options.pieces);
@@ -110,7 +114,7 @@ Result<std::shared_ptr<const StoreFiles>> StoreFiles::open(const std::string& di
   if (auto enough = ensure_descriptors(options.pieces + 1, directory); enough.has_error())
     return enough.error();
 
-  std::shared_ptr<StoreFiles> files(new StoreFiles(directory, options, std::move(*lock)));
+  std::shared_ptr<StoreFiles> files(new StoreFiles(directory, options, std::move(lock)));
   if (auto opened = files->open_all(options); opened.has_error()) return opened.error();
   return std::shared_ptr<const StoreFiles>(std::move(files));
 }

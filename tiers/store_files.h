@@ -32,6 +32,7 @@ struct StoreFilesOptions {
   bool direct = true;        ///< try O_DIRECT
   bool read_only = false;    ///< for inspection: makes and changes nothing; what is missing reads as zeros
   bool demand_space = true;  ///< refuse to open where the disk cannot hold all of it
+  bool locked = true;        ///< with read_only, false: looks on beside an owner, at what may be changing
 };
 
 /// What lies in a directory.

@@ -57,8 +57,9 @@ Result<Superblocks> read_superblocks(const std::string& directory) {
     if (!one.has_error()) {
       found.valid.push_back({std::move(*one), slot});
     } else if (one.error().kind == ErrorKind::mismatch) {
-      one.error().where = directory;
-      return one.error();
+      Error newer = one.error();
+      newer.where = directory;
+      return newer;
     } else {
       blank[at] = one.error().kind == ErrorKind::not_found;
       found.faults[at] = blank[at] ? "it is blank" : one.error().detail;
@@ -150,8 +151,9 @@ Result<std::unique_ptr<StoreImage>> StoreImage::open(const std::string& director
   return look(directory, access, *survey, clock);
 }
 
-Result<void> StoreImage::forget(std::span<const BlockKey> keys, Clock& clock) {
-  for (const BlockKey& key : keys) state.index.forget(key);
+Result<std::uint64_t> StoreImage::forget(std::span<const BlockKey> keys, Clock& clock) {
+  std::uint64_t taken = 0;
+  for (const BlockKey& key : keys) taken += state.index.forget(key) ? 1U : 0U;
   FileTierOptions options;
   options.layout = superblock.layout;
   FileTierCore core(options, clock, *device, std::move(state));
@@ -166,7 +168,7 @@ Result<void> StoreImage::forget(std::span<const BlockKey> keys, Clock& clock) {
   bool closing = false;
   for (;;) {
     const std::optional<IoRequest> request = journal->next(core.time_ms());
-    if (!request && std::exchange(closing, true)) return {};
+    if (!request && std::exchange(closing, true)) return taken;
     if (!request) {
       journal->request_close();
       continue;
@@ -174,7 +176,7 @@ Result<void> StoreImage::forget(std::span<const BlockKey> keys, Clock& clock) {
     const Result<void> done = run_request(*device, *request, clock, kAnswerLimit);
     if (done.has_error()) {
       device.reset();  // before the journal's buffers
-      return done;
+      return done.error();
     }
     journal->done(done);
   }

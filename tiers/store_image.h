@@ -58,9 +58,9 @@ struct StoreImage {
   static Result<std::unique_ptr<StoreImage>> open(const std::string& directory, StoreAccess access,
                                                   Clock& clock);
 
-  /// Takes blocks out of the store for good and closes it cleanly; the image is of no use afterwards. For
-  /// images opened to repair. Kinds: no_memory, no_space, device, timed_out.
-  Result<void> forget(std::span<const BlockKey> keys, Clock& clock);
+  /// Takes blocks out of the store for good and closes it cleanly; how many it held of them. For images that
+  /// were opened to repair; they are of no use afterwards. Kinds: no_memory, no_space, device, timed_out.
+  Result<std::uint64_t> forget(std::span<const BlockKey> keys, Clock& clock);
 };
 
 }  // namespace fulcrum

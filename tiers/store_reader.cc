@@ -91,6 +91,15 @@ std::uint64_t StoreReader::count_behind(std::size_t at, std::uint64_t generation
 }
 
 Result<FoundJournal> StoreReader::journal(const Superblock& superblock) {
+  std::vector<Record> records;
+  Result<FoundJournal> found =
+      journal(superblock, [&records](Record& record) { records.push_back(std::move(record)); });
+  if (!found.has_error()) found->records = std::move(records);
+  return found;
+}
+
+Result<FoundJournal> StoreReader::journal(const Superblock& superblock,
+                                          const std::function<void(Record&)>& visit) {
   const auto size = static_cast<std::size_t>(superblock.layout.journal_bytes());
   Result<AlignedBuffer> half = AlignedBuffer::allocate(size);
   if (half.has_error()) return half.error();
@@ -108,13 +117,16 @@ Result<FoundJournal> StoreReader::journal(const Superblock& superblock) {
         in_order ? decode_records(bytes, *batch)
                  : Result<std::vector<Record>>(make_error(ErrorKind::corrupt, "read", "journal", "it ends"));
     if (records.has_error()) {
-      const bool damage = batch.has_error() && batch.error().kind == ErrorKind::corrupt;
+      // A half that a superblock points to begins with a checkpoint.
+      const bool damage =
+          found.batches == 0 || (batch.has_error() && batch.error().kind == ErrorKind::corrupt);
       found.dropped = (damage ? 1 : 0) + count_behind(at, generation);
       return found;
     }
     ++found.batches;
     found.time_ms = std::max(found.time_ms, batch->time_ms);
-    std::ranges::move(*records, std::back_inserter(found.records));
+    found.count += records->size();
+    std::ranges::for_each(*records, visit);
     at += (batch->bytes + kPage - 1) / kPage * kPage;
   }
   return found;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct FoundSuperblock {
 
 /// What a journal half held, and where it broke off.
 struct FoundJournal {
-  std::vector<Record> records;
+  std::vector<Record> records;  ///< in order; none where they were visited
+  std::uint64_t count = 0;      ///< of records
   std::uint64_t batches = 0;
   std::uint64_t dropped = 0;  ///< records that were damaged or came after damage, as far as can be told
   std::uint64_t time_ms = 0;  ///< the store's time at the last batch
@@ -43,6 +45,9 @@ class StoreReader {
   [[nodiscard]] Result<std::vector<FoundSuperblock>> superblocks();
   /// The journal that `superblock` points to, up to its end or to damage.
   [[nodiscard]] Result<FoundJournal> journal(const Superblock& superblock);
+  /// The same, one record after the other and none of them kept.
+  [[nodiscard]] Result<FoundJournal> journal(const Superblock& superblock,
+                                             const std::function<void(Record&)>& visit);
 
  private:
   /// Makes the first `bytes` of the half be in memory, or all of it.

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "calibrate/machine_facts.h"
+#include "tiers/machine_facts.h"
 #include "fulcrum/profile.h"
 #include "tests/cli/program.h"
 #include "tests/support/scratch.h"
@@ -30,7 +30,7 @@ class MachineOfAProfile : public testing::Test {
     auto loaded = MachineProfile::load(kExample);
     ASSERT_TRUE(loaded.has_value()) << loaded.error().message();
     here_ = std::move(*loaded);
-    const calibrate::MachineFacts facts = calibrate::machine_facts();
+    const MachineFacts facts = machine_facts();
     here_.provenance.cpu = facts.cpu;
     here_.provenance.cores = facts.cores;
     here_.provenance.memory = facts.memory;

@@ -49,8 +49,7 @@ inline EngineOptions test_options(std::int64_t dram, const std::string& path,
   options.policy.block_tokens = Tokens(kBlockTokens);
   options.policy.engine.staging = Bytes(kRowBytes * 128);
   options.policy.engine.deadline = Seconds(20);
-  if (dram > 0)
-    options.policy.tiers.push_back(test_tier("dram", Bytes(kRowBytes * dram)));
+  if (dram > 0) options.policy.tiers.push_back(test_tier("dram", Bytes(kRowBytes * dram)));
   if (!path.empty()) {
     options.policy.tiers.push_back(test_tier("nvme", file_bytes));
     options.policy.tiers.back().paths = {path};
@@ -115,6 +114,19 @@ inline bool wait_for_blocks(const Engine& engine, std::size_t tier, std::uint64_
   for (int i = 0; i < 1000; ++i) {
     if (engine.status().tiers[tier].blocks >= blocks) return true;
     clock.sleep(Seconds(0.01));
+  }
+  return false;
+}
+
+/// Offers a chain until a tier holds so many blocks: rows in flight may leave no room for all of it at once.
+inline bool store_until_held(Engine& engine, const Chain& keys, std::size_t tier) {
+  SteadyClock clock;
+  for (int i = 0; i < 200; ++i) {
+    store_and_wait(engine, keys);
+    for (int wait = 0; wait < 10; ++wait) {
+      if (engine.status().tiers[tier].blocks >= keys.size()) return true;
+      clock.sleep(Seconds(0.01));
+    }
   }
   return false;
 }

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "engine_fixture.h"
+#include "tiers/machine_facts.h"
 
 namespace fulcrum::test {
 namespace {
@@ -94,6 +95,32 @@ TEST(Engine, WhatLeavesFlashGoesOnToTheDiskThroughStaging) {
   EXPECT_GT(engine->status().tiers[2].blocks_read, 0U);
 }
 
+TEST(Engine, SeveralDirectoriesOfATierAreStriped) {
+  const ScratchDirectory one;
+  const ScratchDirectory two;
+  EngineOptions options = test_options(0, one.path());
+  options.policy.tiers[0].paths.push_back(two.path());
+  const Chain keys = test_chain(1, 400);
+  {
+    const auto engine = open(options);
+    ASSERT_TRUE(engine);
+    for (std::size_t blocks = 100; blocks <= 400; blocks += 100) {
+      const Chain front(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(blocks));
+      ASSERT_TRUE(store_until_held(*engine, front, 0)) << blocks;
+    }
+  }
+  const auto engine = open(options);
+  ASSERT_TRUE(engine);
+  EXPECT_EQ(engine->status().tiers[0].blocks, 400U);
+  std::vector<std::byte> host(kRowBytes * 400);
+  LoadOptions load_options;
+  for (std::size_t i = 0; i < 400; ++i) load_options.into.push_back(host.data() + i * kRowBytes);
+  EXPECT_EQ(engine->load(test_request(1, keys), std::move(load_options))->wait().ready, 400U);
+  for (std::size_t i = 0; i < 400; ++i) {
+    ASSERT_TRUE(same(std::span(host).subspan(i * kRowBytes, kRowBytes), keys[i])) << i;
+  }
+}
+
 TEST(Engine, CopiesIntoTheRowsOfTheHost) {
   const auto engine = open(test_options(100, ""));
   ASSERT_TRUE(engine);
@@ -118,8 +145,8 @@ TEST(Engine, ALoadLargerThanItsStagingGoesOnAsRowsAreReleased) {
   ASSERT_TRUE(engine);
   const Chain keys = test_chain(1, 80);
   for (std::size_t blocks = 8; blocks <= 80; blocks += 8) {
-    store_and_wait(*engine, Chain(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(blocks)));
-    ASSERT_TRUE(wait_for_blocks(*engine, 0, blocks));
+    const Chain front(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(blocks));
+    ASSERT_TRUE(store_until_held(*engine, front, 0)) << blocks;
   }
   const auto load = engine->load(test_request(1, keys));
   ASSERT_EQ(load->count(), 80U);
@@ -178,6 +205,22 @@ TEST(Engine, TellsAllThatIsWrongAtOnce) {
   const std::string message = engine.error().message();
   EXPECT_NE(message.find("/nowhere/one"), std::string::npos) << message;
   EXPECT_NE(message.find("/nowhere/two"), std::string::npos) << message;
+}
+
+TEST(Engine, RunsWithThisMachinesProfileOnly) {
+  EngineOptions options = test_options(100, "");
+  options.other_machine = false;
+  options.profile.provenance.cpu = "Another Processor";
+  const auto engine = Engine::open(options);
+  ASSERT_FALSE(engine);
+  EXPECT_EQ(engine.error().kind, ErrorKind::mismatch);
+  EXPECT_NE(engine.error().message().find("Another Processor"), std::string::npos)
+      << engine.error().message();
+  const MachineFacts facts = machine_facts();
+  options.profile.provenance.cpu = facts.cpu;
+  options.profile.provenance.cores = facts.cores;
+  options.profile.provenance.memory = facts.memory;
+  EXPECT_TRUE(Engine::open(options));
 }
 
 TEST(Engine, StoreSaysWhatIsWrongWithARequest) {

@@ -187,10 +187,9 @@ TEST_P(RefusedWrites, CostNoReadAndEndWithTheRefusal) {
   EXPECT_EQ(try_load(*engine, 9, fresh).blocks, 20);
 }
 
-INSTANTIATE_TEST_SUITE_P(Errors, RefusedWrites, testing::Values(ENOSPC, EDQUOT, EROFS),
-                         [](const auto& code) {
-                           return code.param == ENOSPC ? "NoSpace" : code.param == EDQUOT ? "Quota" : "ReadOnly";
-                         });
+INSTANTIATE_TEST_SUITE_P(Errors, RefusedWrites, testing::Values(ENOSPC, EDQUOT, EROFS), [](const auto& code) {
+  return code.param == ENOSPC ? "NoSpace" : code.param == EDQUOT ? "Quota" : "ReadOnly";
+});
 
 /// Does to a store's files what hands, cables and copies do.
 void damage(const std::string& directory, Random& random) {

@@ -45,6 +45,11 @@ MachineProfile random_profile(Random& random) {
   out.findings = {"", "- dash", "{brace}", "1.5"};
   for (TierProfile& tier : out.tiers) {
     tier.device = {"/mnt/x y", "xfs", "nvme0n1", "007", "null", "[none] mq-deadline"};
+    tier.device.firmware = "1.0: \"beta\"";
+    tier.device.pcie = {4, 1.0 / 3, 16, 32};
+    tier.device.numa_node = 1;
+    tier.heat = Heat{-3.5, 1.0 / 3, 71.25, random.uniform() < 0.5 ? std::optional(85.0) : std::nullopt};
+    tier.far_node_penalty = Measured<double>{1.7, 1.5, 2.1, 10, Verdict::noisy};
     tier.read.value = BytesPerSecond(1e9 * (1 + random.uniform()));
     tier.read.low = BytesPerSecond(tier.read.value.value() / 3);
     tier.read.high = BytesPerSecond(tier.read.value.value() * (1 + random.uniform()) * 1.1);
@@ -52,6 +57,8 @@ MachineProfile random_profile(Random& random) {
     tier.reads.push_back({1_MiB, 4, 2, tier.read, Seconds(random.uniform()), Seconds(1 + random.uniform())});
     tier.writes = tier.reads;
     tier.ramp = Sustained{tier.read, tier.write, Bytes(static_cast<std::int64_t>(random.below(1U << 30)))};
+    if (random.uniform() < 0.5)
+      tier.ramp->recovery = Recovery{1_GiB, {Seconds(1.5), Seconds(1), Seconds(1.5), 4, Verdict::good}};
   }
   for (auto& draw : out.prefill->cost.draws) draw[0] = random.exponential() * 1e-300;
   return out;
@@ -76,8 +83,21 @@ TEST(ProfileFile, ReadsBackExactlyWhatWasWritten) {
       EXPECT_EQ(back->tiers[i].device, profile.tiers[i].device);
       EXPECT_EQ(back->tiers[i].reads, profile.tiers[i].reads);
       EXPECT_EQ(back->tiers[i].ramp->burst_bytes, profile.tiers[i].ramp->burst_bytes);
+      EXPECT_EQ(back->tiers[i].ramp->recovery, profile.tiers[i].ramp->recovery);
+      EXPECT_EQ(back->tiers[i].heat, profile.tiers[i].heat);
+      EXPECT_EQ(back->tiers[i].far_node_penalty, profile.tiers[i].far_node_penalty);
     }
   }
+}
+
+TEST(ProfileFile, WhatWasNotMeasuredIsNotInIt) {
+  const std::string text = test::example_profile().to_yaml();
+  for (const char* key : {"firmware", "pcie", "numa_node", "heat", "far_node_penalty", "recovery"})
+    EXPECT_EQ(text.find(std::string(key) + ":"), std::string::npos) << key;
+  const auto back = MachineProfile::parse(text, "m.yaml");
+  ASSERT_TRUE(back) << message_of(back);
+  EXPECT_EQ(back->tiers[1].heat, std::nullopt);
+  EXPECT_EQ(back->tiers[1].device.numa_node, std::nullopt);
 }
 
 TEST(ProfileFile, SurvivesSaveAndLoad) {

@@ -98,7 +98,8 @@ TEST(WriteBudget, NoTwentyFourHoursHoldMoreThanTheLimitOfADay) {
 TEST(WriteBudget, ASteadyWriterGetsNineTenthsOfTheDay) {
   WriteBudget budget = of_a_day(Bytes(1'000'000'000));
   Written written;
-  for (double now = 0; now < 10 * kDay; now += 10) {
+  for (int step = 0; step < 86400; ++step) {
+    const double now = 10.0 * step;
     budget.advance(Seconds(now));
     write(budget, 1'000'000, now, written);
   }
@@ -109,7 +110,8 @@ TEST(WriteBudget, BothLimitsHoldAtOnce) {
   WriteBudget budget(BytesPerSecond(50), Bytes(3000));
   budget.limit_day(Bytes(1'000'000));
   Written written;
-  for (double now = 0; now < 3 * kDay; now += 5) {
+  for (int step = 0; step < 3 * 17280; ++step) {
+    const double now = 5.0 * step;
     budget.advance(Seconds(now));
     write(budget, 1'000'000, now, written);
   }
@@ -146,7 +148,8 @@ TEST(WriteBudget, HoldsItsLimitsThroughRestartsInTrueTime) {
 
 TEST(WriteBudget, ARestartThatForgetsWouldBreakTheLimit) {
   Written written;
-  for (double now = 0; now < kDay; now += kDay / 20) {
+  for (int start = 0; start < 20; ++start) {
+    const double now = start * kDay / 20;
     WriteBudget fresh = of_a_day(Bytes(1'000'000));  // the mutant: no restore()
     write(fresh, 1'000'000, now, written);
   }
@@ -172,18 +175,20 @@ TEST(WriteBudget, KnowingOnlyTheBytesOfTheLastDayIsEnough) {
     WriteBudget before = of_a_day(Bytes(1'000'000));
     Written written;
     double now = 0;
-    for (; now < kDay; now += 300 * random.exponential()) {
+    while (now < kDay) {
       before.advance(Seconds(now));
       write(before, static_cast<std::uint32_t>(random.below(20'000)), now, written);
+      now += 300 * random.exponential();
     }
     WriteBudget after = of_a_day(Bytes(1'000'000));
     WriteBudgetState state = after.state();
     state.day_left -= written.most_within(kDay);
     after.restore(state, Seconds(0));
     const double born = now;
-    for (; now < 3 * kDay; now += 300 * random.exponential()) {
+    while (now < 3 * kDay) {
       after.advance(Seconds(now - born));
       write(after, 1'000'000, now, written);
+      now += 300 * random.exponential();
     }
     EXPECT_LE(written.most_within(kDay), 1e6 + 1e-3) << "round " << round;
   }

@@ -104,9 +104,9 @@ TEST_F(DramTierTest, FailsAWriteThatDoesNotFitAsAWholeAndSaysWhatIsMissing) {
 }
 
 TEST_F(DramTierTest, CopiesABoundedShareAPollAndTheUrgentFirst) {
-  make(12, 24, 3_MiB);
+  make(6, 12, 3_MiB);
   TierHost host(*tier_);
-  const Chain chain = make_chain(12, 4);
+  const Chain chain = make_chain(6, 4);
   const JobId write = host.write(chain);
   EXPECT_TRUE(host.poll(Seconds(0)));
   EXPECT_EQ(host.job(write).blocks, 3U) << "8 MiB hold two blocks of 3 MiB and the begin of a third";
@@ -140,7 +140,7 @@ TEST_F(DramTierTest, InterruptsWhatDoesNotEndBeforeItsCloseLimit) {
 }
 
 TEST_F(DramTierTest, ReadsABlockWholeThatIsErasedOnTheWay) {
-  make(12, 24, 3_MiB);
+  make(12, 24);
   TierHost host(*tier_);
   const Chain chain = make_chain(6, 7);
   host.store(chain);

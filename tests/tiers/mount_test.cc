@@ -6,40 +6,10 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
-
-#include "tests/support/scratch.h"
+#include "fake_sys.h"
 
 namespace fulcrum::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-class FakeSys : public testing::Test {
- protected:
-  void put(const std::string& file, const std::string& text) {
-    const fs::path path = fs::path(root_.path()) / file;
-    fs::create_directories(path.parent_path());
-    std::ofstream(path) << text;
-  }
-  /// A drive with one partition, 259:0 and 259:1.
-  void put_drive(const std::string& name, const std::string& rotational) {
-    const std::string drive = "devices/block/" + name;
-    put(drive + "/queue/rotational", rotational + "\n");
-    put(drive + "/queue/scheduler", "none [mq-deadline] kyber\n");
-    put(drive + "/device/model", "ACME Flash 2000      \n");
-    put(drive + "/device/serial", "S123456\n");
-    put(drive + "/stat", "10 0 100 0 20 0 200 0 0 0 0\n");
-    put(drive + "/p1/partition", "1\n");
-    put(drive + "/p1/stat", " 1 0 8 0 2 0 16 0 0 0 0 0 0 0 0 0 0\n");
-    const fs::path dev = fs::path(root_.path()) / "dev/block";
-    fs::create_directories(dev);
-    fs::create_directory_symlink("../../" + drive, dev / "259:0");
-    fs::create_directory_symlink("../../" + drive + "/p1", dev / "259:1");
-  }
-  ScratchDirectory root_;
-};
 
 TEST_F(FakeSys, APartitionIsNamedAfterItsDriveAndCountedAlone) {
   put_drive("nvme0n1", "0");

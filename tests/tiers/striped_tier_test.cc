@@ -411,9 +411,9 @@ TEST(StripedTier, ReadsAsFastAsItsFullestDriveAllows) {
       members.push_back({"f" + std::to_string(i), simulated(clock, 32_MiB, i + 1)});
       inside.push_back(members.back().tier.get());
     }
-    StripedTier tier(std::move(members), {256_KiB}, clock);
+    StripedTier tier(std::move(members), {64_KiB}, clock);
     TierHost host(tier);
-    const Chain chain = make_chain(1500, 15);
+    const Chain chain = make_chain(600, 15);
     host.store(chain);
     Run run;
     for (const Tier* member : inside) run.fullest = std::max(run.fullest, member->status().blocks);

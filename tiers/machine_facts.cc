@@ -1,11 +1,11 @@
-#include "calibrate/machine_facts.h"
+#include "tiers/machine_facts.h"
 
 #include <sched.h>
 #include <sys/utsname.h>
 
 #include <fstream>
 
-namespace fulcrum::calibrate {
+namespace fulcrum {
 namespace {
 
 /// The value of "key : value" in a file of such lines.
@@ -47,4 +47,4 @@ MachineFacts machine_facts(const std::string& proc, const std::string& sys) {
   return facts;
 }
 
-}  // namespace fulcrum::calibrate
+}  // namespace fulcrum

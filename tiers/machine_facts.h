@@ -7,7 +7,7 @@
 #include "fulcrum/units.h"
 #include "tiers/numa.h"
 
-namespace fulcrum::calibrate {
+namespace fulcrum {
 
 struct MachineFacts {
   std::string kernel;  ///< "Linux 6.1.0-18-amd64 x86_64"
@@ -22,4 +22,4 @@ struct MachineFacts {
 /// Reads uname, /proc and /sys; the roots are parameters for tests.
 [[nodiscard]] MachineFacts machine_facts(const std::string& proc = "/proc", const std::string& sys = "/sys");
 
-}  // namespace fulcrum::calibrate
+}  // namespace fulcrum
