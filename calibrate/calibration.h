@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tiers/machine_facts.h"
 #include "calibrate/memory_probe.h"
 #include "calibrate/preflight.h"
 #include "calibrate/probe_plan.h"
 #include "fulcrum/profile.h"
 #include "fulcrum/result.h"
+#include "tiers/machine_facts.h"
 
 namespace fulcrum::calibrate {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tiers/machine_facts.h"
 #include "calibrate/storage_probe.h"
+#include "tiers/machine_facts.h"
 
 namespace fulcrum::calibrate {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "tiers/machine_facts.h"
 #include "fulcrum/profile.h"
 #include "fulcrum/result.h"
+#include "tiers/machine_facts.h"
 
 namespace fulcrum::calibrate {
 

@@ -13,12 +13,25 @@ constexpr double kTail = 0.025;
 constexpr std::size_t kFewValues = 6;
 constexpr double kRate = 0.95;
 
-/// P(B = k) for B of n fair coins.
-double coin_share(std::size_t n, std::size_t k) {
+/// Two neighbouring pairs of order statistics: the k-th value from either end, which holds the median at
+/// `rate`, and the next pair inside, which holds it less often than is claimed.
+struct Pairs {
+  std::size_t k = 1;
+  double rate = 0;
+  double inside = 0;
+};
+
+Pairs pairs_around_median(std::size_t n) {
   const auto total = static_cast<double>(n);
-  const auto heads = static_cast<double>(k);
-  return std::exp(std::lgamma(total + 1) - std::lgamma(heads + 1) - std::lgamma(total - heads + 1) -
-                  total * std::log(2.0));
+  double log_share = -total * std::log(2.0);  // of 0 heads among n coins; then of k heads
+  Pairs pairs{.rate = 1 - 2 * std::exp(log_share)};
+  for (;; ++pairs.k) {
+    const auto heads = static_cast<double>(pairs.k);
+    log_share += std::log((total - heads + 1) / heads);
+    pairs.inside = pairs.rate - 2 * std::exp(log_share);
+    if (pairs.inside < kRate) return pairs;
+    pairs.rate = pairs.inside;
+  }
 }
 
 }  // namespace
@@ -65,17 +78,12 @@ Interval<double> median_interval(std::span<const double> values) {
   std::sort(sorted.begin(), sorted.end());
   const std::size_t n = sorted.size();
   if (n < kFewValues) return {sorted.front(), sorted.back()};
-  // The k-th value from either end: the widest pair that still holds the median often enough, and the next
-  // one inside, which does not.
-  std::size_t k = 1;
-  double rate = 1 - 2 * coin_share(n, 0);
-  double next = rate - 2 * coin_share(n, 1);
-  for (; next >= kRate; ++k, rate = next, next -= 2 * coin_share(n, k)) {
-  }
-  const double inside = (rate - kRate) / (rate - next);
-  const auto from_end = static_cast<double>(k);
-  const auto beyond = static_cast<double>(n - k);
-  const double step = beyond * inside / (from_end + (beyond - from_end) * inside);
+  const Pairs pairs = pairs_around_median(n);
+  const std::size_t k = pairs.k;
+  const double inside = (pairs.rate - kRate) / (pairs.rate - pairs.inside);
+  const auto outer = static_cast<double>(k);
+  const auto inner = static_cast<double>(n - k);
+  const double step = inner * inside / (outer + (inner - outer) * inside);
   return {sorted[k - 1] + step * (sorted[k] - sorted[k - 1]),
           sorted[n - k] - step * (sorted[n - k] - sorted[n - k - 1])};
 }

@@ -94,7 +94,7 @@ class IoBench {
     store.directory = directory;
     store.row = options_.block;
     store.blocks = blocks_.count();
-    store.staging = std::max(store.staging, options_.block * kStagingLeast);
+    store.staging = std::max(std::min(store.staging, options_.bytes * 2), options_.block * kStagingLeast);
     store.io = io;
     store.gate = options_.gate;
     store.profile = options_.profile;

@@ -19,6 +19,7 @@ namespace {
 constexpr std::uint64_t kSeed = 1;
 constexpr std::size_t kHeadsChecked = 64;                     // sectors of a row
 constexpr std::int64_t kStoreBytes = std::int64_t{32} << 20;  // rows of one store()
+constexpr std::size_t kStoreRows = 4;                         // at least, so that all copy threads have some
 constexpr Seconds kNever{1e6};
 constexpr Seconds kLook{2e-4};
 // An offer that is not taken now is made again, for so long.
@@ -147,7 +148,7 @@ Result<void> BenchStore::offer(BenchBlocks& blocks, std::size_t& next, std::size
 
 Result<Seconds> BenchStore::store(BenchBlocks& blocks, std::size_t count) {
   const auto row = static_cast<std::size_t>(blocks.row().value());
-  const std::size_t step = std::max<std::size_t>(1, static_cast<std::size_t>(kStoreBytes) / row);
+  const std::size_t step = std::max(kStoreRows, static_cast<std::size_t>(kStoreBytes) / row);
   auto rows = AlignedBuffer::allocate(step * row);
   if (rows.has_error()) return rows.error();
   blocks.fill(rows->span());

@@ -61,6 +61,16 @@ void EngineCore::restore(TierId id, std::span<const StoredRun> found, Seconds no
   carry_out(now_);
 }
 
+void EngineCore::restore_budget(TierId id, Bytes written_today) {
+  const TierPolicy& policy = decider_.policy().tiers[static_cast<std::size_t>(id)];
+  const bool limited = policy.write_limit || policy.write_limit_per_day;  // by the operator
+  if (!limited || written_today == Bytes(0)) return;
+  WriteBudgetState state = decider_.write_budget(id);
+  state.left = 0;  // how much of it was used before is not known
+  state.day_left -= static_cast<double>(written_today.value());
+  decider_.restore_write_budget(id, state, Seconds(0));
+}
+
 std::uint32_t EngineCore::chunk_rows() const {
   const auto row = static_cast<std::size_t>(parts_.row_bytes.value());
   return static_cast<std::uint32_t>(std::max<std::size_t>(1, kChunkBytes / row));

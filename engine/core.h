@@ -59,6 +59,8 @@ class EngineCore {
   /// Before anything else: gives a tier that is not memory its port, and tells what it holds.
   void attach(TierId tier, std::unique_ptr<TierPort> port, std::string io, TierStatus status);
   void restore(TierId tier, std::span<const StoredRun> found, Seconds now);
+  /// What was written to a tier today, before this start, counts against its limits.
+  void restore_budget(TierId tier, Bytes written_today);
 
   // What the host calls.
   [[nodiscard]] Plan plan(const Request& request, Seconds now) const;

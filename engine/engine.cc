@@ -191,6 +191,7 @@ void AsioEngine::start(Decider decider) {
                   std::move(status));
     core_->restore(tier, store.found, clock_.now());
     store.found.clear();
+    core_->restore_budget(tier, store.written_today);
   }
   thread_ = std::thread([this] { io_.run(); });
   post([this](Seconds now) { core_->step(now); });

@@ -145,6 +145,7 @@ void open_files(const EngineOptions& options, TierId id, const WrapDevice& wrap,
       continue;
     }
     files.io += (files.io.empty() ? "" : "; ") + opened->io;
+    files.written_today += opened->tier->history().today;
     members.push_back({path, std::move(opened->tier)});
   }
   if (members.size() < policy.paths.size()) return;

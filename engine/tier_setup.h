@@ -25,6 +25,7 @@ struct OpenTiers {
     std::unique_ptr<Tier> store;
     std::string io;  ///< what is really used
     std::vector<StoredRun> found;
+    Bytes written_today{};  ///< since midnight, UTC
   };
   std::unique_ptr<SteadyClock> clock;  ///< of the tiers: first, since they outlive nothing
   PolicyConfig policy;                 ///< with capacities as they really are

@@ -1,6 +1,7 @@
 #include "tiers/dram_store.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -50,9 +51,10 @@ void DramStore::each_run(const std::function<void(const StoredRun&)>& visit) con
   std::vector<std::pair<BlockKey, const Block*>> order;
   order.reserve(blocks_.size());
   for (const auto& [key, block] : blocks_) order.emplace_back(key, &block);
-  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
-    return std::pair(a.second->place.first, a.first) < std::pair(b.second->place.first, b.first);
-  });
+  const auto rank = [](const auto& each) {
+    return std::tuple(each.second->place.first, each.first.high, each.first.low);
+  };
+  std::sort(order.begin(), order.end(), [&rank](const auto& a, const auto& b) { return rank(a) < rank(b); });
   std::vector<StoredRun> runs;
   std::unordered_map<BlockKey, std::size_t, KeyHash> ends;
   const Seconds now = clock_.now();

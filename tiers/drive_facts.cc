@@ -40,7 +40,7 @@ bool names_pci_device(const std::string& name) {
 /// to a subsystem: then it is the controller, if there is one only.
 fs::path hardware_of(const fs::path& drive) {
   std::error_code failed;
-  const fs::path device = fs::canonical(drive / "device", failed);
+  fs::path device = fs::canonical(drive / "device", failed);
   if (failed) return {};
   if (!device.filename().string().starts_with("nvme-subsys")) return device;
   std::vector<fs::path> controllers;
@@ -48,7 +48,7 @@ fs::path hardware_of(const fs::path& drive) {
     if (names_controller(entry.path().filename().string())) controllers.push_back(entry.path());
   }
   if (controllers.size() != 1) return device;
-  const fs::path controller = fs::canonical(controllers.front(), failed);
+  fs::path controller = fs::canonical(controllers.front(), failed);
   return failed ? device : controller;
 }
 

@@ -36,14 +36,14 @@ Result<void> FileTier::Impl::begin(Seconds limit) {
     IoRequest take;
     take.kind = IoKind::allocate;
     take.length = core_.options.layout.meta_bytes.value();
-    const Result<void> taken = run_request(*device_, take, core_.clock, limit);
+    Result<void> taken = run_request(*device_, take, core_.clock, limit);
     if (taken.has_error() && taken.error().kind != ErrorKind::unsupported) return taken;
   }
   Result<Journal> journal = Journal::create(superblock_, slot_, core_);
   if (journal.has_error()) return journal.error();
   core_.journal.emplace(std::move(*journal));
   while (const std::optional<IoRequest> request = core_.journal->next(core_.time_ms())) {
-    const Result<void> done = run_request(*device_, *request, core_.clock, limit);
+    Result<void> done = run_request(*device_, *request, core_.clock, limit);
     if (done.has_error()) return done;
     core_.journal->done(done);
   }

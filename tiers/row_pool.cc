@@ -94,7 +94,7 @@ Result<std::shared_ptr<RowPool>> RowPool::create(const RowPoolOptions& options) 
 RowPool::RowPool(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 RowPool::~RowPool() = default;
 
-std::optional<std::vector<Row>> RowPool::take(std::size_t count, std::shared_ptr<RowQuota> quota) {
+std::optional<std::vector<Row>> RowPool::take(std::size_t count, const std::shared_ptr<RowQuota>& quota) {
   if (quota != nullptr && !quota->take(count)) return std::nullopt;
   std::vector<std::size_t> indices;
   indices.reserve(count);

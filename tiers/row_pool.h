@@ -94,7 +94,7 @@ class RowPool : public std::enable_shared_from_this<RowPool> {
 
   /// All of `count` rows, neighbours where it can, or nothing. They count against `quota` where there is one.
   [[nodiscard]] std::optional<std::vector<Row>> take(std::size_t count,
-                                                     std::shared_ptr<RowQuota> quota = nullptr);
+                                                     const std::shared_ptr<RowQuota>& quota = nullptr);
   [[nodiscard]] std::size_t free_rows() const;
   [[nodiscard]] std::size_t rows() const;
   [[nodiscard]] Bytes row_bytes() const;

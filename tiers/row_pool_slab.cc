@@ -163,7 +163,7 @@ Result<void> RowSlab::touch() {
 
 std::string RowSlab::pages(const RowPoolOptions& options) const {
   if (options.huge_pages == HugePages::always) return "2 MiB pages";
-  const std::string small = std::to_string(sysconf(_SC_PAGESIZE) >> 10) + " KiB pages";
+  std::string small = std::to_string(sysconf(_SC_PAGESIZE) >> 10) + " KiB pages";
   if (options.huge_pages == HugePages::never) return small;
   if (!options.touch) return small + ", larger ones asked for";
   const int percent = static_cast<int>(std::floor(100 * huge_share(memory())));

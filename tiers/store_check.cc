@@ -184,7 +184,7 @@ class Checker {
         IoRequest request;
         request.offset = layout_.segment_offset(i) + page_bytes(page);
         request.buffer = image_.memory.span().first(kPage);
-        const auto read = run_request(*image_.device, request, clock_, kAnswerLimit);
+        auto read = run_request(*image_.device, request, clock_, kAnswerLimit);
         if (read.has_error() && read.error().kind == ErrorKind::timed_out) return read;
         if (read.has_error()) break;
         const auto header = decode_extent_header(request.buffer, image_.superblock.fingerprint);

@@ -1,6 +1,6 @@
 // BareLoop: the leanest read or write loop over given files that we can write. What the engine is measured
-// against: no checksums, no index, no queues of jobs; one ring, registered files and buffers, O_DIRECT, the
-// next transfer into the slot that came free.
+// against: no checksums, no index, no queues of jobs; one ring, registered files and buffers in huge pages,
+// O_DIRECT, the next transfer into the slot that came free.
 //
 // Where io_uring is refused it is `depth` threads of pread and pwrite, and description() says so. It works on
 // ranges of whole pages; a short transfer is an error.
@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,8 @@ class BareLoop {
   Result<void> run(const std::vector<BareRange>& ranges, const BareSetting& setting, bool writes);
 
   std::vector<int> files_;
-  AlignedBuffer memory_;
+  AlignedBuffer pages_;
+  std::span<std::byte> memory_;     ///< of pages_, from a huge page's boundary on
   std::unique_ptr<BareRing> ring_;  ///< null: threads
   std::string description_;
 };

@@ -30,6 +30,7 @@ struct BlockKey {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
 
+  // NOLINTNEXTLINE(modernize-use-nullptr): clang-tidy 14 sees a pointer in the comparison with 0 behind it
   auto operator<=>(const BlockKey&) const = default;
 
   /// The key before the first block of a chain in a namespace.

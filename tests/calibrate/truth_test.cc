@@ -85,13 +85,14 @@ std::vector<Outcome> calibrate_all() {
 /// Fewest hits in `count` that intervals at the claimed rate fall short of with a probability under 1 %.
 int least_hits(std::size_t count) {
   const auto n = static_cast<double>(count);
-  double below = 0;
-  for (int hits = 0;; ++hits) {
-    const double log_share = std::lgamma(n + 1) - std::lgamma(hits + 1.0) - std::lgamma(n - hits + 1) +
-                             hits * std::log(kClaim) + (n - hits) * std::log(1 - kClaim);
+  double log_share = n * std::log(1 - kClaim);
+  double below = std::exp(log_share);
+  int hits = 0;
+  for (; below < 0.01; ++hits) {
+    log_share += std::log((n - hits) / (hits + 1) * kClaim / (1 - kClaim));
     below += std::exp(log_share);
-    if (below >= 0.01) return hits;
   }
+  return hits;
 }
 
 std::array<int, kQuantities.size()> hits_of(const std::vector<Outcome>& outcomes, double share) {

@@ -108,6 +108,15 @@ inline Request test_request(RequestId id, const Chain& keys) {
   return request;
 }
 
+/// What there is to say of a tier, for messages.
+inline std::string describe(const Engine& engine, std::size_t tier) {
+  const EngineTier told = engine.status().tiers[tier];
+  return told.name + " " + told.health + " (" + told.reason + "), " + std::to_string(told.blocks) +
+         " blocks, " + std::to_string(told.used.value()) + " of " + std::to_string(told.capacity.value()) +
+         " bytes, " + std::to_string(told.blocks_written) + " written, " + std::to_string(told.blocks_lost) +
+         " lost, " + told.io + ", free rows " + std::to_string(engine.status().free_rows);
+}
+
 /// Waits until a tier holds so many blocks. False after some seconds.
 inline bool wait_for_blocks(const Engine& engine, std::size_t tier, std::uint64_t blocks) {
   SteadyClock clock;

@@ -35,7 +35,7 @@ TEST(Engine, GivesBackFromFilesWhatWasStoredAlsoAfterARestart) {
     const auto engine = open(test_options(0, scratch.path()));
     ASSERT_TRUE(engine);
     store_and_wait(*engine, keys);
-    ASSERT_TRUE(wait_for_blocks(*engine, 0, 40));
+    ASSERT_TRUE(wait_for_blocks(*engine, 0, 40)) << describe(*engine, 0);
     const auto load = engine->load(test_request(1, keys));
     EXPECT_EQ(load->wait().end, LoadEnd::complete);
     EXPECT_EQ(verified(*load, keys), 40);
@@ -98,7 +98,7 @@ TEST(Engine, WhatLeavesFlashGoesOnToTheDiskThroughStaging) {
 TEST(Engine, SeveralDirectoriesOfATierAreStriped) {
   const ScratchDirectory one;
   const ScratchDirectory two;
-  EngineOptions options = test_options(0, one.path());
+  EngineOptions options = test_options(0, one.path(), Bytes(std::int64_t{512} << 20));
   options.policy.tiers[0].paths.push_back(two.path());
   const Chain keys = test_chain(1, 400);
   {
@@ -106,7 +106,7 @@ TEST(Engine, SeveralDirectoriesOfATierAreStriped) {
     ASSERT_TRUE(engine);
     for (std::size_t blocks = 100; blocks <= 400; blocks += 100) {
       const Chain front(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(blocks));
-      ASSERT_TRUE(store_until_held(*engine, front, 0)) << blocks;
+      ASSERT_TRUE(store_until_held(*engine, front, 0)) << blocks << ": " << describe(*engine, 0);
     }
   }
   const auto engine = open(options);
@@ -119,6 +119,20 @@ TEST(Engine, SeveralDirectoriesOfATierAreStriped) {
   for (std::size_t i = 0; i < 400; ++i) {
     ASSERT_TRUE(same(std::span(host).subspan(i * kRowBytes, kRowBytes), keys[i])) << i;
   }
+}
+
+TEST(Engine, ALimitOfTheDaySurvivesARestart) {
+  const ScratchDirectory scratch;
+  EngineOptions options = test_options(0, scratch.path());
+  options.policy.tiers[0].write_limit_per_day = Bytes(kRowBytes * 400);  // a tenth of it at once
+  const auto kept_in_a_life = [&](int seed) {
+    const auto engine = open(options);
+    return engine ? store_and_wait(*engine, test_chain(seed, 40)).kept : 0;
+  };
+  EXPECT_GE(kept_in_a_life(1), 30U);
+  EXPECT_LE(kept_in_a_life(2), 10U);
+  options.policy.tiers[0].write_limit_per_day.reset();
+  EXPECT_EQ(kept_in_a_life(3), 40U);
 }
 
 TEST(Engine, CopiesIntoTheRowsOfTheHost) {
@@ -146,7 +160,7 @@ TEST(Engine, ALoadLargerThanItsStagingGoesOnAsRowsAreReleased) {
   const Chain keys = test_chain(1, 80);
   for (std::size_t blocks = 8; blocks <= 80; blocks += 8) {
     const Chain front(keys.begin(), keys.begin() + static_cast<std::ptrdiff_t>(blocks));
-    ASSERT_TRUE(store_until_held(*engine, front, 0)) << blocks;
+    ASSERT_TRUE(store_until_held(*engine, front, 0)) << blocks << ": " << describe(*engine, 0);
   }
   const auto load = engine->load(test_request(1, keys));
   ASSERT_EQ(load->count(), 80U);

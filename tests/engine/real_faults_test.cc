@@ -55,7 +55,7 @@ TEST(RealFaults, AStallStopsLoadsInTimeAndTheTierComesBackWhenItEnds) {
   ASSERT_TRUE(engine);
   const Chain keys = test_chain(1, 40);
   store_and_wait(*engine, keys);
-  ASSERT_TRUE(wait_for_blocks(*engine, 0, 40));
+  ASSERT_TRUE(wait_for_blocks(*engine, 0, 40)) << describe(*engine, 0);
   bay.stall();
   const Tried first = try_load(*engine, 1, keys, Seconds(0.2));
   EXPECT_EQ(first.end, LoadEnd::stopped);
@@ -82,7 +82,7 @@ TEST(RealFaults, AStallForEverLeavesClosingAndTheNextStartBounded) {
     auto engine = open_sick(test_options(0, scratch.path()), bay);
     ASSERT_TRUE(engine);
     store_and_wait(*engine, keys);
-    ASSERT_TRUE(wait_for_blocks(*engine, 0, 40));
+    ASSERT_TRUE(wait_for_blocks(*engine, 0, 40)) << describe(*engine, 0);
     bay.stall();
     const auto load = engine->load(test_request(1, keys), {.deadline = Seconds(0.1)});
     EXPECT_EQ(load->wait().end, LoadEnd::stopped);
@@ -105,7 +105,7 @@ TEST(RealFaults, ADeviceThatKeepsMoreMemoryThanItMayIsGivenUp) {
   ASSERT_TRUE(engine);
   const Chain keys = test_chain(1, 40);
   store_and_wait(*engine, keys);
-  ASSERT_TRUE(wait_for_blocks(*engine, 0, 40));
+  ASSERT_TRUE(wait_for_blocks(*engine, 0, 40)) << describe(*engine, 0);
   bay.stall();
   EXPECT_EQ(try_load(*engine, 1, keys, Seconds(0.1)).end, LoadEnd::stopped);
   ASSERT_TRUE(wait_for_health(*engine, 0, "dead", Seconds(10)));
@@ -171,7 +171,7 @@ TEST_P(RefusedWrites, CostNoReadAndEndWithTheRefusal) {
   ASSERT_TRUE(engine);
   const Chain keys = test_chain(1, 40);
   store_and_wait(*engine, keys);
-  ASSERT_TRUE(wait_for_blocks(*engine, 0, 40));
+  ASSERT_TRUE(wait_for_blocks(*engine, 0, 40)) << describe(*engine, 0);
   bay.refuse(GetParam());
   store_and_wait(*engine, test_chain(2, 20));
   ASSERT_TRUE(wait_for_health(*engine, 0, "degraded", Seconds(10))) << engine->status().tiers[0].health;

@@ -36,7 +36,7 @@ struct Survey {
 };
 
 /// Opens what a crash has left and looks for every key there may be.
-void look(const Image& image, Survey& survey, std::vector<BlockKey> safe = {}) {
+void look(const Image& image, Survey& survey, const std::vector<BlockKey>& safe = {}) {
   Rig after = small_rig();
   const Result<void> opened = after.open(image);
   ASSERT_FALSE(opened.has_error()) << opened.error().message();

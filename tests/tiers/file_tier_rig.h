@@ -132,7 +132,7 @@ struct Rig {
     while (!news[id].ended) {
       if (collect(deadline - clock.now()) == 0 && clock.now() >= deadline) break;
     }
-    const Ended out = news[id];
+    Ended out = news[id];
     if (out.ended) news.erase(id);
     return out;
   }

@@ -90,7 +90,7 @@ TEST(FileTier, ReadsNeighbouringRowsInFewTransfers) {
 TEST(FileTier, GathersWritesUntilThereIsACommitOrTheyHaveLingered) {
   Rig rig;
   rig.options.linger = Seconds(0.5);
-  rig.options.commit = Bytes(4 * 4096);
+  rig.options.commit = Bytes(16384);
   rig.must_open();
   const Rows rows(8, 4096);
   const auto give = [&](JobId id, std::uint32_t first, std::uint32_t count) {
@@ -180,7 +180,7 @@ TEST(FileTier, KeepsItsWriteHistoryAcrossRestartsAndDays) {
   ASSERT_TRUE(rig.write(1, 0, 8).good());
   rig.must_close();
   const WriteHistory before = rig.tier->history();
-  EXPECT_GE(before.ever, Bytes(8 * 4096));
+  EXPECT_GE(before.ever, Bytes(32768));
   EXPECT_EQ(before.today, before.ever);
   EXPECT_EQ(before.day, 20000);
   rig.must_open(rig.device->image());
