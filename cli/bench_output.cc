@@ -5,8 +5,8 @@
 #include <ostream>
 
 #include "base/document.h"
-#include "tiers/machine_facts.h"
 #include "cli/output.h"
+#include "tiers/machine_facts.h"
 
 namespace fulcrum::cli {
 namespace {

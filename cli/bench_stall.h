@@ -3,6 +3,7 @@
 // Threads: as Device; stall() and release() from any.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>

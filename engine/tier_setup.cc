@@ -124,7 +124,9 @@ FileStoreOptions store_options(const EngineOptions& options, const TierPolicy& p
 void open_files(const EngineOptions& options, TierId id, const WrapDevice& wrap, OpenTiers& open,
                 Troubles& troubles) {
   const TierPolicy& policy = options.policy.tiers[static_cast<std::size_t>(id)];
-  const TierProfile& profile = *options.profile.tier(policy.profile.empty() ? policy.name : policy.profile);
+  const TierProfile* found = options.profile.tier(policy.profile.empty() ? policy.name : policy.profile);
+  if (found == nullptr) return;  // told by check_against
+  const TierProfile& profile = *found;
   if (policy.paths.empty()) {
     troubles.add("tier " + policy.name,
                  bad_input("policy", "it names no directory", "add 'path: DIR' to the tier"));
@@ -199,7 +201,9 @@ Result<OpenTiers> open_tiers(const EngineOptions& options, const WrapDevice& wra
   const Result<Bytes> row = row_bytes(options);
   if (row.has_error()) return row.error();
   open.row_bytes = *row;
-  if (const auto fits = options.policy.check_against(options.profile); !fits) return fits.error();
+  if (const auto fits = options.policy.check_against(options.profile); !fits) {
+    troubles.add("policy", fits.error());
+  }
   check_machine(options, troubles);
   open_memory(options, open, troubles);
   for (TierId id = open.dram ? 1 : 0; id < static_cast<TierId>(options.policy.tiers.size()); ++id) {

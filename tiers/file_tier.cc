@@ -53,7 +53,7 @@ Result<StoreStart> recover(StoreReader& reader, const std::vector<FoundSuperbloc
   for (const FoundSuperblock& candidate : found) {
     if (candidate.superblock.layout != newest.layout) continue;
     const Result<FoundJournal> journal = reader.journal(
-        candidate.superblock, [&](Record& record) { replay(record, newest.layout, start.state); });
+        candidate.superblock, [&](Record& record) { take_up(record, newest.layout, start.state); });
     if (journal.has_error()) return journal.error();
     start.report.dropped_records += journal->dropped;
     if (journal->batches == 0) continue;

@@ -50,12 +50,12 @@ class Replay {
 
 }  // namespace
 
-void replay(Record& record, const FileLayout& layout, StoreState& state) {
+void take_up(Record& record, const FileLayout& layout, StoreState& state) {
   std::visit(Replay(layout, state), record);
 }
 
-void replay(std::span<Record> records, const FileLayout& layout, StoreState& state) {
-  for (Record& record : records) replay(record, layout, state);
+void take_up(std::span<Record> records, const FileLayout& layout, StoreState& state) {
+  for (Record& record : records) take_up(record, layout, state);
 }
 
 void settle_segments(const FileLayout& layout, StoreState& state) {

@@ -19,10 +19,10 @@ struct StoreState {
   explicit StoreState(const FileLayout& layout) : index(layout.segments), segments(layout.segments) {}
 };
 
-/// Replays a record, in their order. What does not fit the layout, or is of a segment's earlier life, is left
+/// Takes up a record, in their order. What does not fit the layout, or is of a segment's earlier life, is left
 /// out.
-void replay(Record& record, const FileLayout& layout, StoreState& state);
-void replay(std::span<Record> records, const FileLayout& layout, StoreState& state);
+void take_up(Record& record, const FileLayout& layout, StoreState& state);
+void take_up(std::span<Record> records, const FileLayout& layout, StoreState& state);
 /// After the replay: gives every segment its state. The one with most room left is open again.
 void settle_segments(const FileLayout& layout, StoreState& state);
 

@@ -110,7 +110,7 @@ Result<bool> replay_journal(StoreImage& image, std::span<const FoundSuperblock> 
     image.batches = journal->batches;
     image.records = journal->records.size();
     image.state.time_ms = journal->time_ms;
-    replay(journal->records, image.superblock.layout, image.state);
+    take_up(journal->records, image.superblock.layout, image.state);
     settle_segments(image.superblock.layout, image.state);
     const FileLayout& layout = image.superblock.layout;
     trim(static_cast<std::uint64_t>(layout.capacity().value() / layout.row_bytes.value()), image.state);

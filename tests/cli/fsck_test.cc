@@ -78,7 +78,7 @@ TEST_F(FsckCommand, FindsADamagedHeaderAndTakesItsBlocksOut) {
   EXPECT_EQ(fsck().exit_code, 0);
   run_program({"inspect", directory_, "--json", json_path_});
   EXPECT_EQ(told()["blocks"], kStoreBlocks * kStoreChains - blocks);
-  served();
+  (void)served();
 }
 
 TEST_F(FsckCommand, FindsASegmentThatWasCut) {
@@ -88,7 +88,7 @@ TEST_F(FsckCommand, FindsASegmentThatWasCut) {
   EXPECT_GT(told()["damaged_rows"].size(), 0U);
   EXPECT_EQ(fsck("--quarantine").exit_code, 1);
   EXPECT_EQ(fsck().exit_code, 0);
-  served();
+  (void)served();
 }
 
 TEST_F(FsckCommand, FindsSegmentsThatWereSwapped) {
@@ -117,8 +117,8 @@ TEST_F(FsckCommand, FindsADamagedJournal) {
   run_program({"inspect", directory_, "--json", json_path_});
   const auto half = told()["journal"]["half"].get<int>();
   const auto meta = static_cast<std::int64_t>(std::filesystem::file_size(directory_ + "/meta"));
-  const std::int64_t half_bytes = (meta - 4 * 4096) / 2 / 4096 * 4096;
-  flip(directory_ + "/meta", 4 * 4096 + half * half_bytes + 60);
+  const std::int64_t half_bytes = (meta - 4 * kHeaderPage) / 2 / kHeaderPage * kHeaderPage;
+  flip(directory_ + "/meta", 4 * kHeaderPage + half * half_bytes + 60);
   EXPECT_TRUE(says(fsck(), 1, "journal"));
 }
 

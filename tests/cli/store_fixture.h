@@ -81,7 +81,8 @@ class LiveStore {
     for (std::uint32_t i = 0; i < job.keys.size(); ++i) job.rows.push_back(row(i));
     EXPECT_TRUE(store_.tier->read(std::move(job)));
     const std::uint32_t count = end_of_job();
-    auto wanted = std::move(*AlignedBuffer::allocate(kStoreBlocks * kStoreRow));
+    auto memory = AlignedBuffer::allocate(kStoreBlocks * kStoreRow);
+    const AlignedBuffer wanted = std::move(*memory);
     Random(chain + 1).fill(wanted.span());
     EXPECT_EQ(std::memcmp(wanted.data(), rows_.data(), std::size_t{count} * kStoreRow), 0) << "wrong bytes";
     return count;
