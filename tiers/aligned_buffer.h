@@ -1,4 +1,5 @@
-// AlignedBuffer: page-aligned memory for transfers. Zeroed, its own mapping, freed by its destructor.
+// AlignedBuffer: page-aligned memory for transfers. Zeroed, its own mapping, freed by its destructor. Large
+// ones begin on a huge page and ask for huge pages, as the rows of the engine do.
 #pragma once
 
 #include <cstddef>

@@ -11,8 +11,8 @@
 namespace fulcrum {
 namespace {
 
-// Bytes that the device is asked for at once: enough for its best depth, with room for write-back beside it.
-constexpr int kDepthLeast = 4;
+// Bytes that the device is asked for at once: what a load alone needs leaves it idle between two loads.
+constexpr Bytes kBudgetLeast{std::int64_t{16} << 20};
 constexpr Seconds kCloseLimit{5};
 
 bool foreign(const Error& error) {
@@ -63,7 +63,7 @@ Result<FileStore> open_once(const std::string& directory, const FileStoreOptions
   tier.layout = layout;
   tier.turning = options.medium == Medium::hdd;
   tier.io_size = options.io_size;
-  tier.budget = options.io_size * static_cast<std::int64_t>(std::max(options.depth, kDepthLeast));
+  tier.budget = std::max(options.io_size * static_cast<std::int64_t>(options.depth), kBudgetLeast);
   tier.commit = options.commit;
   if (const OwnerRecord* owner = (*device)->owner()) {
     tier.owner = owner->nonce;

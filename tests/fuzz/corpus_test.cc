@@ -6,6 +6,7 @@
 
 #include "tests/fuzz/mutator.h"
 #include "tests/fuzz/seeds.h"
+#include "tests/fuzz/stores.h"
 #include "tests/fuzz/targets.h"
 
 namespace fulcrum::fuzz {

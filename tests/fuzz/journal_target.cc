@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "tests/fuzz/stores.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/test_device.h"
 #include "tiers/format.h"
@@ -107,7 +108,7 @@ bool run_journal(std::span<const std::byte> input) {
   const Result<FoundJournal> found = reader.journal(known, [&](Record& record) {
     ++records;
     check_record(record);
-    replay(record, layout, state);
+    take_up(record, layout, state);
   });
   require(!found.has_error(), "damage ends a journal and is no error");
   require(found->count == records, "records are counted as they are given");

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tests/fuzz/targets.h"
+#include "tests/fuzz/stores.h"
 #include "tests/tiers/file_tier_rig.h"
 #include "tiers/format_page.h"
 

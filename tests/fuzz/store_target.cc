@@ -11,6 +11,7 @@
 #include <cstring>
 #include <set>
 
+#include "tests/fuzz/stores.h"
 #include "tests/fuzz/targets.h"
 #include "tests/tiers/file_tier_rig.h"
 #include "tiers/format_page.h"

@@ -16,8 +16,6 @@
 #include <string_view>
 
 #include "tests/fuzz/input.h"
-#include "tests/support/crash_medium.h"
-#include "tiers/recovery.h"
 
 namespace fulcrum::fuzz {
 
@@ -43,11 +41,5 @@ inline constexpr Target kTargets[] = {
     {"profile", run_profile},       {"policy", run_policy},
     {"trace", run_trace},           {"decision", run_decision},
 };
-
-/// What a recovered state never violates, whatever it was made from. Throws LawBroken.
-void check_state(const StoreState& state, const FileLayout& layout);
-
-/// A store that holds some blocks: as it was left in the middle of its work, or closed.
-const test::Image& base_image(bool closed);
 
 }  // namespace fulcrum::fuzz

@@ -12,6 +12,9 @@
 namespace fulcrum::test {
 namespace {
 
+constexpr std::int64_t kPages = 4096;
+constexpr std::size_t kPageSize = 4096;
+
 struct Queue : IoClient {
   ManualClock clock;
   CountingDevice device;
@@ -43,8 +46,8 @@ struct Queue : IoClient {
 };
 
 TEST(IoQueue, CutsRequestsIntoPiecesAndKeepsToItsBudget) {
-  Queue rig({.io_size = 8192, .budget = 3 * 8192});
-  rig.push(IoRank::load, IoKind::read, 0, 9 * 4096);
+  Queue rig({.io_size = 8192, .budget = 6 * kPages});
+  rig.push(IoRank::load, IoKind::read, 0, 9 * kPageSize);
   EXPECT_EQ(rig.queue.queued(), 5U);
   rig.queue.pump();
   EXPECT_EQ(rig.device.in_flight(), 3U);
@@ -68,7 +71,7 @@ TEST(IoQueue, ServesLoadsBeforePreloadsBeforeWritesAndBookkeepingFirst) {
 }
 
 TEST(IoQueue, NeverStarvesWritesAndNeverGivesThemMoreThanTheirShareOfABusyDevice) {
-  Queue rig({.io_size = 4096, .budget = 4 * 4096, .write_turn = 4096});
+  Queue rig({.io_size = 4096, .budget = 4 * kPages, .write_turn = 4096});
   for (std::int64_t i = 0; i < 200; ++i) rig.push(IoRank::load, IoKind::read, i * 4096, 4096);
   for (std::int64_t i = 0; i < 100; ++i) rig.push(IoRank::write_back, IoKind::write, (500 + i) * 4096, 4096);
   std::size_t writes = 0;
@@ -84,13 +87,13 @@ TEST(IoQueue, NeverStarvesWritesAndNeverGivesThemMoreThanTheirShareOfABusyDevice
 }
 
 TEST(IoQueue, LeavesRoomForLoadsBesideWritesAndPreloads) {
-  Queue rig({.io_size = 4096, .budget = 8 * 4096});
+  Queue rig({.io_size = 4096, .budget = 8 * kPages});
   for (std::int64_t i = 0; i < 20; ++i) rig.push(IoRank::write_back, IoKind::write, i * 4096, 4096);
   for (std::int64_t i = 0; i < 20; ++i) rig.push(IoRank::preload, IoKind::read, (50 + i) * 4096, 4096);
   rig.queue.pump();
   const std::size_t before = rig.device.in_flight();
   EXPECT_LE(before, 6U);
-  rig.push(IoRank::load, IoKind::read, 400 * 4096, 4096);
+  rig.push(IoRank::load, IoKind::read, 1638400, 4096);
   rig.queue.pump();
   EXPECT_EQ(rig.device.in_flight(), before + 1);
 }
@@ -100,8 +103,8 @@ TEST(IoQueue, ServesATurningDiskByPlaceInOneDirection) {
   for (const std::int64_t page : {50, 10, 90, 30, 70})
     rig.push(IoRank::load, IoKind::read, page * 4096, 4096);
   rig.queue.pump();
-  rig.push(IoRank::load, IoKind::read, 5 * 4096, 4096);
-  rig.push(IoRank::load, IoKind::read, 20 * 4096, 4096);
+  rig.push(IoRank::load, IoKind::read, 20480, 4096);
+  rig.push(IoRank::load, IoKind::read, 81920, 4096);
   rig.run();
   std::vector<std::int64_t> order;
   for (const IoPiece& piece : rig.ended) order.push_back(piece.request.offset / 4096);
@@ -109,7 +112,7 @@ TEST(IoQueue, ServesATurningDiskByPlaceInOneDirection) {
 }
 
 TEST(IoQueue, GivesATurningDiskItsWritesInWholeCommits) {
-  Queue rig({.io_size = 4096, .budget = 4096, .write_turn = 10 * 4096, .turning = true});
+  Queue rig({.io_size = 4096, .budget = 4096, .write_turn = 10 * kPages, .turning = true});
   for (std::int64_t i = 0; i < 150; ++i) rig.push(IoRank::load, IoKind::read, i * 4096, 4096);
   for (std::int64_t i = 0; i < 20; ++i) rig.push(IoRank::write_back, IoKind::write, (600 + i) * 4096, 4096);
   rig.run();
@@ -125,8 +128,8 @@ TEST(IoQueue, GivesATurningDiskItsWritesInWholeCommits) {
 }
 
 TEST(IoQueue, DropsWhatHasNotGoneToTheDevice) {
-  Queue rig({.io_size = 4096, .budget = 2 * 4096});
-  rig.push(IoRank::load, IoKind::read, 0, 5 * 4096, 7);
+  Queue rig({.io_size = 4096, .budget = 2 * kPages});
+  rig.push(IoRank::load, IoKind::read, 0, 5 * kPageSize, 7);
   rig.push(IoRank::load, IoKind::read, 1 << 20, 4096, 8);
   rig.queue.pump();
   std::int64_t bytes = 0;
