@@ -1,8 +1,8 @@
 #include "cli/this_machine.h"
 
 #include "base/clock.h"
-#include "tiers/machine_facts.h"
 #include "cli/output.h"
+#include "tiers/machine_facts.h"
 #include "tiers/place.h"
 
 namespace fulcrum::cli {

@@ -79,7 +79,7 @@ class FileTierCore final : public CheckpointSource {
   std::deque<TierEvent> events;
   std::vector<BlockKey> lost;
   bool closing = false;
-  std::uint64_t activity = 0;  ///< counts what may let another part go on
+  std::uint64_t activity = 0;            ///< counts what may let another part go on
   std::uint64_t rows_being_written = 0;  ///< of user's jobs: placed and not yet live
   std::optional<Error> growth_refused;   ///< why no further segment can be had now
   std::optional<Error> write_refused;    ///< the last write that failed

@@ -6,9 +6,8 @@
 // one moment, but replaying what follows it leads to the same state.
 //
 // At most one request is out at a time: next() names it, done() tells what came of it. After a batch that
-// failed, records wait for a checkpoint. A checkpoint that fails breaks the journal: records are dropped until
-// another one, which is asked for and holds what they said, has succeeded.
-// Threads: one at a time.
+// failed, records wait for a checkpoint. A checkpoint that fails breaks the journal: records are dropped
+// until another one, which is asked for and holds what they said, has succeeded. Threads: one at a time.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ struct StoreState {
   explicit StoreState(const FileLayout& layout) : index(layout.segments), segments(layout.segments) {}
 };
 
-/// Takes up a record, in their order. What does not fit the layout, or is of a segment's earlier life, is left
-/// out.
+/// Takes up a record, in their order. What does not fit the layout, or is of a segment's earlier life, is
+/// left out.
 void take_up(Record& record, const FileLayout& layout, StoreState& state);
 void take_up(std::span<Record> records, const FileLayout& layout, StoreState& state);
 /// After the replay: gives every segment its state. The one with most room left is open again.

@@ -7,11 +7,11 @@
 #include <string>
 
 #include "base/clock.h"
-#include "tiers/machine_facts.h"
 #include "fulcrum/profile.h"
 #include "tests/cli/program.h"
 #include "tests/support/scratch.h"
 #include "tiers/file_device.h"
+#include "tiers/machine_facts.h"
 
 namespace fulcrum::test {
 namespace {
