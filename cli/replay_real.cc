@@ -217,6 +217,7 @@ RealReport RealReplay::run(const std::atomic<bool>& stop) {
   report_.row_bytes = engine_.row_bytes();
   const Seconds start = clock_.now();
   std::vector<std::thread> workers;
+  workers.reserve(static_cast<std::size_t>(options_.workers));
   for (int i = 0; i < options_.workers; ++i) {
     workers.emplace_back([&] {
       while (const auto next = waiting_.pop()) {

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   if (!engine) return std::puts(engine.error().message().c_str()), 1;
 
   // 3. The prompt's blocks, by its tokens.
-  std::vector<std::int32_t> tokens(16 * 64);
+  std::vector<std::int32_t> tokens(std::size_t{16} * 64);
   std::iota(tokens.begin(), tokens.end(), 0);
   std::vector<BlockKey> chain;
   BlockKey parent = BlockKey::root({.model = "qwen3-8b@main", .layout = "paged16/nhd", .dtype = "bf16"});
