@@ -66,6 +66,7 @@ std::vector<BareRange> ranges_of(const StoreImage& image) {
   }
   std::ranges::sort(runs, {}, [](const auto& run) { return run.first; });
   std::vector<BareRange> ranges;
+  ranges.reserve(runs.size());
   for (const auto& [first, range] : runs) ranges.push_back(range);
   return ranges;
 }
