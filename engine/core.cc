@@ -15,9 +15,6 @@ namespace {
 constexpr Seconds kTick{0.02};
 constexpr Seconds kIdleTick{0.5};
 constexpr Seconds kIdleAfter{2};
-// One job of a fetch: long enough to keep a device busy, short enough for several to share the rows.
-constexpr std::size_t kChunkBytes = std::size_t{64} << 20;
-
 }  // namespace
 
 EngineCore::EngineCore(Decider decider, CoreParts parts)
@@ -69,11 +66,6 @@ void EngineCore::restore_budget(TierId id, Bytes written_today) {
   state.left = 0;  // how much of it was used before is not known
   state.day_left -= static_cast<double>(written_today.value());
   decider_.restore_write_budget(id, state, Seconds(0));
-}
-
-std::uint32_t EngineCore::chunk_rows() const {
-  const auto row = static_cast<std::size_t>(parts_.row_bytes.value());
-  return static_cast<std::uint32_t>(std::max<std::size_t>(1, kChunkBytes / row));
 }
 
 JobId EngineCore::begin_job(TierId id, Job job, Seconds now) {

@@ -201,7 +201,6 @@ class EngineCore {
   [[nodiscard]] TierState& tier(TierId id) { return tiers_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] bool memory(TierId id) const { return id == 0 && dram_ != nullptr; }
   JobId begin_job(TierId id, Job job, Seconds now);
-  [[nodiscard]] std::uint32_t chunk_rows() const;
 
   // core_fetch.cc
   void serve_from_memory(const Order& order, Seconds now);
@@ -209,6 +208,7 @@ class EngineCore {
   void fetch_for(const Follower& follower, TierId source, Seconds now);
   void follow(OrderId order, const Follower& follower, Seconds now);
   void catch_up(Fetch& fetch, const Follower& follower);
+  [[nodiscard]] std::uint32_t rows_on_the_way(const Fetch& fetch) const;
   void pump(FetchId id, Seconds now);
   void on_read(Job& job, const TierEvent& event, Seconds now);
   void arrive(Fetch& fetch, ReadJob& job, std::uint32_t blocks);

@@ -11,6 +11,14 @@ namespace {
 
 // Rows of short fetches are kept until the fetch is over, for loads that come later and share it.
 constexpr std::size_t kKeptShare = 8;
+// What a tier is asked for over what its devices move at once: enough for a job to be handed over while
+// another moves, and no more. A few rows that are used again and again stay in the processor's cache, where
+// devices write to and checksums read from; rows all over the memory cost a sixth of the rate and more.
+constexpr std::int64_t kAhead = 2;
+constexpr Bytes kAtOnceLeast{std::int64_t{8} << 20};  // of a tier that does not say
+constexpr Bytes kFetchLeast{std::int64_t{4} << 20};   // of one among many fetches
+constexpr std::uint32_t kRowsLeast = 2;
+constexpr std::uint32_t kJobs = 4;  // that a fetch has under way at a time, where its rows are enough
 
 bool tier_lacks_it(ErrorKind kind) {
   return kind == ErrorKind::not_found || kind == ErrorKind::corrupt || kind == ErrorKind::device ||
@@ -109,15 +117,22 @@ void EngineCore::catch_up(Fetch& fetch, const Follower& follower) {
   }
 }
 
+// How many rows of a fetch its tier is asked for at a time: the fetches of a tier share what keeps it busy.
+std::uint32_t EngineCore::rows_on_the_way(const Fetch& fetch) const {
+  const TierState& source = tiers_[static_cast<std::size_t>(fetch.source)];
+  const Bytes all = std::max(source.status.at_once, kAtOnceLeast) * kAhead;
+  const Bytes own =
+      std::max(all / static_cast<std::int64_t>(std::max<std::uint64_t>(source.fetches, 1)), kFetchLeast);
+  return std::max(static_cast<std::uint32_t>(own / parts_.row_bytes), kRowsLeast);
+}
+
 // Gives the tier further jobs, as far as there are rows for them.
 void EngineCore::pump(FetchId id, Seconds now) {
   Fetch& fetch = fetches_.at(id);
-  const std::size_t share =
-      std::max<std::size_t>(std::size_t{2} * chunk_rows(), staging_.rows() / (fetches_.size() + 1));
+  const std::uint32_t share = rows_on_the_way(fetch);
   while (fetch.asked < fetch.limit) {
-    const std::uint32_t outstanding = fetch.asked - fetch.arrived;
-    if (!fetch.into_dram && outstanding >= share) return;  // what arrives brings it back here
-    const std::uint32_t wanted = std::min(fetch.limit - fetch.asked, chunk_rows());
+    if (fetch.asked - fetch.arrived >= share) return;  // what arrives brings it back here
+    const std::uint32_t wanted = std::min(fetch.limit - fetch.asked, std::max(1U, share / kJobs));
     ReadJob job;
     job.fetch = id;
     job.from = fetch.asked;

@@ -210,6 +210,7 @@ TierStatus FileTier::Impl::status() const {
   status.blocks = core_.state.index.blocks();
   status.live = layout.row_bytes * static_cast<std::int64_t>(status.blocks);
   status.used = status.live + layout.row_bytes * static_cast<std::int64_t>(core_.rows_being_written);
+  status.at_once = core_.options.budget;
   status.allocated = layout.meta_bytes + layout.segment_bytes * static_cast<std::int64_t>(allocated);
   return status;
 }

@@ -97,6 +97,7 @@ TierStatus StripedTier::status() const {
     sum.used += one.used;
     sum.allocated += one.allocated;
     sum.live += one.live;
+    sum.at_once += one.at_once;
     sum.blocks += one.blocks;
   }
   sum.reason = impl_->members.reasons();

@@ -88,6 +88,7 @@ struct TierStatus {
   Bytes used{};        ///< bytes of rows held or being written
   Bytes allocated{};   ///< bytes taken from the medium, bookkeeping included
   Bytes live{};        ///< bytes of rows that can be read
+  Bytes at_once{};     ///< bytes of reads that keep its devices busy; what is asked for beyond them waits
   std::uint64_t blocks = 0;
 };
 
