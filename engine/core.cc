@@ -247,7 +247,10 @@ void EngineCore::copied(std::uint64_t id, Seconds now) {
 void EngineCore::settle(Seconds now) {
   carry_out(now);
   for (std::deque<FetchId> waiting = std::exchange(starved_, {}); !waiting.empty(); waiting.pop_front()) {
-    if (fetches_.contains(waiting.front())) pump(waiting.front(), now);
+    const auto found = fetches_.find(waiting.front());
+    if (found == fetches_.end()) continue;
+    found->second.queued = false;
+    pump(found->first, now);
   }
   for (auto& [id, record] : loads_) copy_out(record);
   reap(now);

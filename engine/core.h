@@ -105,7 +105,8 @@ class EngineCore {
     Bytes limbo{};
     Drift drift;
     double slowdown = 1;
-    std::uint64_t fetches = 0;  ///< in flight
+    std::uint64_t fetches = 0;   ///< in flight
+    std::size_t rows_asked = 0;  ///< of the fetches' jobs in flight, those in limbo aside
   };
   /// Blocks of a load that a fetch brings, by their position in the chain.
   struct Follower {
@@ -127,6 +128,7 @@ class EngineCore {
     std::uint32_t arrived = 0;  ///< leading blocks that are here
     std::vector<bool> here;
     std::uint32_t limit = 0;  ///< no more than these are asked for: all, until something went wrong
+    bool queued = false;      ///< it waits for its turn
     bool called_off = false;
     bool failed = false;                  ///< the tier does not have the block behind `arrived`
     std::map<std::uint32_t, JobId> jobs;  ///< by their first block
@@ -208,7 +210,8 @@ class EngineCore {
   void fetch_for(const Follower& follower, TierId source, Seconds now);
   void follow(OrderId order, const Follower& follower, Seconds now);
   void catch_up(Fetch& fetch, const Follower& follower);
-  [[nodiscard]] std::uint32_t rows_on_the_way(const Fetch& fetch) const;
+  [[nodiscard]] std::uint32_t rows_at_once(const TierState& source) const;
+  void queue(FetchId id);
   void pump(FetchId id, Seconds now);
   void on_read(Job& job, const TierEvent& event, Seconds now);
   void arrive(Fetch& fetch, ReadJob& job, std::uint32_t blocks);
@@ -243,7 +246,7 @@ class EngineCore {
   std::map<FetchId, Fetch> fetches_;
   std::unordered_map<OrderId, FetchId> fetch_of_;
   std::unordered_map<OrderId, std::vector<Follower>> expected_;  ///< orders that are still behind the gate
-  std::deque<FetchId> starved_;                                  ///< fetches that wait for rows
+  std::deque<FetchId> starved_;  ///< fetches that wait for rows, or for their turn
   std::map<JobId, Job> jobs_;
   std::unordered_map<StoreId, StoreRecord> stores_;
   std::unordered_map<std::uint64_t, CopyRecord> copies_;

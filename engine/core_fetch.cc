@@ -11,13 +11,12 @@ namespace {
 
 // Rows of short fetches are kept until the fetch is over, for loads that come later and share it.
 constexpr std::size_t kKeptShare = 8;
-// What a tier is asked for over what its devices move at once: enough for a job to be handed over while
-// another moves, and no more. A few rows that are used again and again stay in the processor's cache, where
+// What a tier is asked for at a time, over what its devices move at once: enough for a job to be handed over
+// while others move, and no more. Few rows that are used again and again stay in the processor's cache, where
 // devices write to and checksums read from; rows all over the memory cost a sixth of the rate and more.
-constexpr std::int64_t kAhead = 2;
+constexpr double kAhead = 2;
 constexpr Bytes kAtOnceLeast{std::int64_t{8} << 20};  // of a tier that does not say
-constexpr Bytes kFetchLeast{std::int64_t{4} << 20};   // of one among many fetches
-constexpr std::uint32_t kRowsLeast = 2;
+constexpr std::uint32_t kRowsLeast = 2;               // of one fetch among many
 constexpr std::uint32_t kJobs = 4;  // that a fetch has under way at a time, where its rows are enough
 
 bool tier_lacks_it(ErrorKind kind) {
@@ -117,21 +116,29 @@ void EngineCore::catch_up(Fetch& fetch, const Follower& follower) {
   }
 }
 
-// How many rows of a fetch its tier is asked for at a time: the fetches of a tier share what keeps it busy.
-std::uint32_t EngineCore::rows_on_the_way(const Fetch& fetch) const {
-  const TierState& source = tiers_[static_cast<std::size_t>(fetch.source)];
-  const Bytes all = std::max(source.status.at_once, kAtOnceLeast) * kAhead;
-  const Bytes own =
-      std::max(all / static_cast<std::int64_t>(std::max<std::uint64_t>(source.fetches, 1)), kFetchLeast);
-  return std::max(static_cast<std::uint32_t>(own / parts_.row_bytes), kRowsLeast);
+// How many rows a tier is asked for at a time, of all its fetches together.
+std::uint32_t EngineCore::rows_at_once(const TierState& source) const {
+  const double bytes = kAhead * static_cast<double>(std::max(source.status.at_once, kAtOnceLeast).value());
+  return std::max(static_cast<std::uint32_t>(bytes / static_cast<double>(parts_.row_bytes.value())),
+                  kRowsLeast);
 }
 
-// Gives the tier further jobs, as far as there are rows for them.
+// It goes on when its turn comes and there is room: settle().
+void EngineCore::queue(FetchId id) {
+  Fetch& fetch = fetches_.at(id);
+  if (!std::exchange(fetch.queued, true)) starved_.push_back(id);
+}
+
+// Gives the tier further jobs, as far as it takes them and there are rows for them.
 void EngineCore::pump(FetchId id, Seconds now) {
   Fetch& fetch = fetches_.at(id);
-  const std::uint32_t share = rows_on_the_way(fetch);
+  TierState& source = tier(fetch.source);
+  const std::uint32_t all = rows_at_once(source);
+  const auto beside = static_cast<std::uint32_t>(std::max<std::uint64_t>(source.fetches, 1));
+  const std::uint32_t share = std::max(all / beside, kRowsLeast);
   while (fetch.asked < fetch.limit) {
     if (fetch.asked - fetch.arrived >= share) return;  // what arrives brings it back here
+    if (source.rows_asked >= all) return queue(id);
     const std::uint32_t wanted = std::min(fetch.limit - fetch.asked, std::max(1U, share / kJobs));
     ReadJob job;
     job.fetch = id;
@@ -149,21 +156,20 @@ void EngineCore::pump(FetchId id, Seconds now) {
     } else {
       job.staged = staging_.take(wanted);
       if (job.staged.empty()) {
-        starved_.push_back(id);
-        return;
+        return queue(id);
       }
       for (const StagedRow& row : job.staged) read.rows.push_back(row->data());
     }
     job.blocks = read.rows.size();
     read.keys.assign(fetch.keys.begin() + fetch.asked,
                      fetch.keys.begin() + fetch.asked + static_cast<std::ptrdiff_t>(job.blocks));
-    const TierId source = fetch.source;
+    source.rows_asked += job.blocks;
     Job whole;
     whole.read = std::move(job);
-    read.id = begin_job(source, std::move(whole), now);
+    read.id = begin_job(fetch.source, std::move(whole), now);
     fetch.jobs.emplace(fetch.asked, read.id);
     fetch.asked += static_cast<std::uint32_t>(read.keys.size());
-    tier(source).port->read(std::move(read));
+    source.port->read(std::move(read));
   }
   end_if_over(id, now);
 }
@@ -175,6 +181,7 @@ void EngineCore::on_read(Job& job, const TierEvent& event, Seconds now) {
   Fetch& fetch = found->second;
   arrive(fetch, read, event.blocks);
   if (!event.ended) return;
+  if (!read.in_limbo) tier(job.tier).rows_asked -= read.blocks;
   if (read.in_limbo) tier(job.tier).limbo -= parts_.row_bytes * static_cast<std::int64_t>(read.blocks);
   fetch.jobs.erase(read.from);
   const std::uint32_t end = read.from + read.arrived;
@@ -187,7 +194,7 @@ void EngineCore::on_read(Job& job, const TierEvent& event, Seconds now) {
   }
   const FetchId whole = read.fetch;
   if (fetch.asked < fetch.limit) {
-    pump(whole, now);
+    queue(whole);  // behind those that have waited for longer
   } else {
     end_if_over(whole, now);
   }

@@ -51,6 +51,7 @@ void EngineCore::watch(Seconds now) {
 void EngineCore::count_limbo(Job& job) {
   if (!job.read || job.read->in_limbo) return;
   job.read->in_limbo = true;
+  tier(job.tier).rows_asked -= job.read->blocks;
   tier(job.tier).limbo += parts_.row_bytes * static_cast<std::int64_t>(job.read->blocks);
 }
 

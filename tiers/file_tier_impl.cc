@@ -126,7 +126,8 @@ bool FileTier::Impl::rest(Seconds deadline) {
 std::size_t FileTier::Impl::poll(std::span<TierEvent> out, Seconds wait) {
   const Seconds deadline = core_.clock.now() + wait;
   for (;;) {
-    for (int i = 0; i < kRoundsMost && round(); ++i) {
+    // What has come is told at once: whoever hears of it asks for more.
+    for (int i = 0; i < kRoundsMost && (core_.events.empty() || out.empty()) && round(); ++i) {
     }
     const bool over = !core_.events.empty() || out.empty() || core_.clock.now() >= deadline;
     if (over || !rest(deadline)) break;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::int64_t kWriteShare = 8;  // of the bytes, one in so many is kept for writes
 constexpr std::size_t kMetaDepth = 4;    // requests that only bookkeeping may use
+constexpr std::size_t kCollected = 4;    // at a time: clients take long over each
 
 std::size_t index(IoRank rank) {
   return static_cast<std::size_t>(rank);
@@ -132,6 +133,7 @@ bool IoQueue::start(const IoPiece& piece) {
   const Result<void> started = device_.submit(in_flight_[tag].request);
   if (!started.has_error()) {
     account(piece);
+    ++started_;
     return true;
   }
   vacant_.push_back(tag);
@@ -149,22 +151,37 @@ void IoQueue::pump() {
   }
 }
 
+IoPiece IoQueue::take_back(const IoCompletion& done) {
+  FULCRUM_CHECK(done.tag < in_flight_.size(), "a completion of a request that was never made");
+  const IoPiece piece = in_flight_[done.tag];
+  FULCRUM_CHECK(piece.client != nullptr, "a completion that came twice");
+  in_flight_[done.tag].client = nullptr;
+  vacant_.push_back(done.tag);
+  if (piece.rank != IoRank::meta) {
+    bytes_in_flight_[index(piece.rank)] -= static_cast<std::int64_t>(piece.request.buffer.size());
+  }
+  return piece;
+}
+
+// The device gets its next requests before the clients look at what has come: checksums of a few rows take as
+// long as it needs for what it still has.
 Result<std::size_t> IoQueue::collect(Seconds wait) {
   for (const auto& [piece, error] : std::exchange(refused_, {})) piece.client->on_piece(piece, error);
-  std::array<IoCompletion, 64> done;
-  Result<std::size_t> count = device_.poll(done, wait);
-  if (count.has_error()) return count;
-  for (std::size_t i = 0; i < *count; ++i) {
-    FULCRUM_CHECK(done[i].tag < in_flight_.size(), "a completion of a request that was never made");
-    const IoPiece piece = in_flight_[done[i].tag];
-    FULCRUM_CHECK(piece.client != nullptr, "a completion that came twice");
-    in_flight_[done[i].tag].client = nullptr;
-    vacant_.push_back(done[i].tag);
-    if (piece.rank != IoRank::meta) {
-      bytes_in_flight_[index(piece.rank)] -= static_cast<std::int64_t>(piece.request.buffer.size());
-    }
-    piece.client->on_piece(piece, done[i].result);
-  }
+  std::array<IoCompletion, 2 * kCollected> done;
+  std::array<IoPiece, 2 * kCollected> pieces;
+  const auto poll = [&](std::size_t from, Seconds limit) {
+    const auto count = device_.poll(std::span(done).subspan(from, kCollected), limit);
+    for (std::size_t i = 0; count && i < *count; ++i) pieces[from + i] = take_back(done[from + i]);
+    return count;
+  };
+  const Result<std::size_t> first = poll(0, wait);
+  if (first.has_error()) return first;
+  const std::uint64_t before = started_;
+  if (*first > 0) pump();
+  const Result<std::size_t> more = started_ == before ? std::size_t{0} : poll(*first, Seconds(0));
+  const std::size_t count = *first + (more ? *more : 0);
+  for (std::size_t i = 0; i < count; ++i) pieces[i].client->on_piece(pieces[i], done[i].result);
+  if (more.has_error()) return more;
   return count;
 }
 

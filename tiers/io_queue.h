@@ -81,12 +81,14 @@ class IoQueue {
   /// False where the device takes no more.
   bool start(const IoPiece& piece);
   void account(const IoPiece& piece);
+  [[nodiscard]] IoPiece take_back(const IoCompletion& done);
 
   Device& device_;
   IoQueueOptions options_;
   std::array<Waiting, kRanks> waiting_;
   std::int64_t ticket_ = 0;
   std::uint64_t pushed_ = 0;
+  std::uint64_t started_ = 0;
   std::vector<IoPiece> in_flight_;  ///< by tag
   std::vector<std::size_t> vacant_;
   std::vector<std::pair<IoPiece, Error>> refused_;
