@@ -11,11 +11,13 @@
 #include <cstring>
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/errors.h"
+#include "base/out_of_memory.h"
 #include "engine/core.h"
 #include "engine/tier_setup.h"
 
@@ -29,6 +31,18 @@ using engine::LoadState;
 // Stores that wait for the engine thread. Each holds rows of the host, which has other use for them.
 constexpr int kStoresWaiting = 256;
 constexpr Seconds kDestructorLimit{5};
+
+/// Texts so short that they need no memory themselves.
+Error without_memory(const char* operation) {
+  Error error;
+  error.kind = ErrorKind::no_memory;
+  error.retryable = true;
+  error.operation = operation;
+  error.where = "engine";
+  error.detail = "out of memory";
+  error.next_step = "free memory";
+  return error;
+}
 
 /// Copies in pieces, so that long copies run on all threads and short ones do not wait behind them.
 class PoolCopier final : public engine::Copier {
@@ -47,7 +61,7 @@ class PoolCopier final : public engine::Copier {
         for (std::size_t i = begin; i < end; ++i) {
           std::memcpy(whole->rows[i].to, whole->rows[i].from, row_bytes);
         }
-        if (whole->left.fetch_sub(1) == 1) whole->done();
+        if (whole->left.fetch_sub(1) == 1) or_stop("a copying thread", [&] { whole->done(); });
       });
     }
   }
@@ -88,21 +102,24 @@ class Gateway {
 class AsioEngine final : public Engine {
  public:
   AsioEngine(EngineOptions options, engine::OpenTiers opened);
-  ~AsioEngine() override { close(kDestructorLimit); }
+  ~AsioEngine() override {
+    or_stop("closing the engine", [this] { close(kDestructorLimit); });
+  }
 
   void start(Decider decider);
 
   [[nodiscard]] Plan plan(const Request& request) const override {
     const std::lock_guard lock(mutex_);
-    return core_->plan(request, clock_.now());
+    return or_stop("plan()", [&] { return core_->plan(request, clock_.now()); });
   }
   void hint(const Request& request) override {
-    with_core([&](Seconds now) { core_->hint(request, now); });
+    or_stop("hint()", [&] { with_core([&](Seconds now) { core_->hint(request, now); }); });
   }
   std::shared_ptr<Load> load(const Request& request, LoadOptions options) override;
   Result<void> store(StoreRequest request) override;
+  Result<void> take_store(StoreRequest& request);
   void cancel(RequestId request) override {
-    post([this, request](Seconds now) { core_->cancel(request, now); });
+    or_stop("cancel()", [&] { post([this, request](Seconds now) { core_->cancel(request, now); }); });
   }
   [[nodiscard]] EngineStatus status() const override;
   [[nodiscard]] Bytes row_bytes() const override { return opened_.row_bytes; }
@@ -159,11 +176,15 @@ engine::CoreParts AsioEngine::parts() {
     if (!posted) call();
   };
   parts.on_released = [gate = gateway_](engine::LoadId) {
-    gate->with([](AsioEngine& self) { self.post([&self](Seconds now) { self.core_->released(now); }); });
+    or_stop("release()", [&] {
+      gate->with([](AsioEngine& self) { self.post([&self](Seconds now) { self.core_->released(now); }); });
+    });
   };
   parts.on_dropped = [gate = gateway_](engine::LoadId load) {
-    gate->with([load](AsioEngine& self) {
-      self.post([&self, load](Seconds now) { self.core_->dropped(load, now); });
+    or_stop("giving up a load", [&] {
+      gate->with([load](AsioEngine& self) {
+        self.post([&self, load](Seconds now) { self.core_->dropped(load, now); });
+      });
     });
   };
   parts.on_copied = [this](std::uint64_t copy) {
@@ -193,8 +214,9 @@ void AsioEngine::start(Decider decider) {
     store.found.clear();
     core_->restore_budget(tier, store.written_today);
   }
-  thread_ = std::thread([this] { io_.run(); });
   post([this](Seconds now) { core_->step(now); });
+  // Last: until here, what fails is an error of open().
+  thread_ = std::thread([this] { or_stop("the engine's thread", [this] { io_.run(); }); });
 }
 
 template <class Call>
@@ -230,13 +252,24 @@ void AsioEngine::arm(Seconds next) {
 }
 
 std::shared_ptr<Load> AsioEngine::load(const Request& request, LoadOptions options) {
-  std::shared_ptr<LoadState> state;
-  with_core([&](Seconds now) { state = core_->load(request, std::move(options), now); });
-  Load* const load = state.get();
-  return {load, [state = std::move(state)](Load*) { state->give_up(); }};
+  return or_stop("load()", [&] {
+    std::shared_ptr<LoadState> state;
+    with_core([&](Seconds now) { state = core_->load(request, std::move(options), now); });
+    Load* const load = state.get();
+    return std::shared_ptr<Load>(load,
+                                 [state](Load*) { or_stop("giving up a load", [&] { state->give_up(); }); });
+  });
 }
 
 Result<void> AsioEngine::store(StoreRequest request) {
+  try {
+    return take_store(request);
+  } catch (const std::bad_alloc&) {  // nothing has been begun
+    return without_memory("store");
+  }
+}
+
+Result<void> AsioEngine::take_store(StoreRequest& request) {
   const bool counts = request.first <= request.chain.size() &&
                       request.rows.size() == request.chain.size() - request.first && !request.chain.empty();
   if (!counts || std::find(request.rows.begin(), request.rows.end(), nullptr) != request.rows.end()) {
@@ -255,18 +288,28 @@ Result<void> AsioEngine::store(StoreRequest request) {
     full.retryable = true;
     return full;
   }
-  asio::post(io_, [this, request = std::move(request)]() mutable {
-    with_core([&](Seconds now) { core_->store(std::move(request), now); });
+  try {
+    asio::post(io_, [this, request = std::move(request)]() mutable {
+      with_core([&](Seconds now) { core_->store(std::move(request), now); });
+      --stores_waiting_;
+    });
+  } catch (const std::bad_alloc&) {
     --stores_waiting_;
-  });
+    ++stores_refused_;
+    throw;
+  }
   return {};
 }
 
 EngineStatus AsioEngine::status() const {
-  const std::lock_guard lock(mutex_);
-  EngineStatus status = core_->status();
-  status.stores_refused = stores_refused_;
-  return status;
+  try {
+    const std::lock_guard lock(mutex_);
+    EngineStatus status = core_->status();
+    status.stores_refused = stores_refused_;
+    return status;
+  } catch (const std::bad_alloc&) {  // it only looks: nothing is half done
+    return {};
+  }
 }
 
 bool AsioEngine::close(Seconds limit) {
@@ -274,7 +317,13 @@ bool AsioEngine::close(Seconds limit) {
   if (closed_) return clean_;
   closed_ = true;
   const Seconds deadline = clock_.now() + limit;
-  post([this](Seconds now) { core_->begin_close(now); });
+  if (!thread_.joinable()) {  // open() failed half way: nothing runs but the tiers
+    if (core_) clean_ = core_->close_ports(limit);
+    copier_.stop();
+    gateway_->shut();
+    return clean_;
+  }
+  or_stop("close()", [&] { post([this](Seconds now) { core_->begin_close(now); }); });
   {
     std::unique_lock lock(mutex_);
     const auto wait = std::chrono::duration<double>(std::max(0.0, (deadline - clock_.now()).value()));
@@ -285,9 +334,11 @@ bool AsioEngine::close(Seconds limit) {
   copier_.stop();
   gateway_->shut();
   // What is queued still runs: whoever waits for a callback gets it.
-  asio::post(io_, [this] {
-    closing_ = true;
-    timer_.cancel();
+  or_stop("close()", [&] {
+    asio::post(io_, [this] {
+      closing_ = true;
+      timer_.cancel();
+    });
   });
   work_.reset();
   thread_.join();
@@ -296,7 +347,7 @@ bool AsioEngine::close(Seconds limit) {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> engine::open_engine(EngineOptions options, const WrapDevice& wrap) {
+Result<std::unique_ptr<Engine>> engine::open_engine(EngineOptions options, const WrapDevice& wrap) try {
   auto opened = open_tiers(options, wrap);
   if (opened.has_error()) return opened.error();
   auto decider = Decider::create(opened->policy, options.profile);
@@ -304,6 +355,8 @@ Result<std::unique_ptr<Engine>> engine::open_engine(EngineOptions options, const
   auto made = std::make_unique<AsioEngine>(std::move(options), std::move(*opened));
   made->start(std::move(*decider));
   return std::unique_ptr<Engine>(std::move(made));
+} catch (const std::bad_alloc&) {  // what was open is closed by now
+  return without_memory("open");
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(EngineOptions options) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/out_of_memory.h"
 
 namespace fulcrum {
 
@@ -61,16 +62,15 @@ std::span<const std::byte> LoadState::row(std::uint32_t i) const {
 }
 
 void LoadState::release(std::uint32_t blocks) {
-  std::vector<Lease> gone;
-  {
+  if (copies()) return;
+  bool any = false;
+  for (bool more = true; more; any = any || more) {  // one at a time: no memory is needed to give some back
+    Lease gone;
     const std::lock_guard lock(mutex_);
-    if (copies()) return;
-    blocks = std::min(blocks, ready_);
-    for (; released_ < blocks; ++released_) gone.push_back(std::move(rows_[released_]));
+    more = released_ < std::min(blocks, ready_);
+    if (more) gone = std::move(rows_[released_++]);
   }
-  if (gone.empty()) return;
-  gone.clear();
-  hooks_->released(id_);
+  if (any) hooks_->released(id_);
 }
 
 LoadProgress LoadState::wait(std::uint32_t blocks) {
@@ -82,7 +82,7 @@ LoadProgress LoadState::wait(std::uint32_t blocks) {
 bool LoadState::when(std::uint32_t blocks, std::function<void()> resume) {
   const std::lock_guard lock(mutex_);
   if (ready_ >= blocks || end_ != LoadEnd::running) return false;
-  waiters_.push_back({blocks, std::move(resume)});
+  or_stop("until()", [&] { waiters_.push_back({blocks, std::move(resume)}); });
   return true;
 }
 

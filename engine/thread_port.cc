@@ -8,6 +8,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/out_of_memory.h"
 #include "engine/port.h"
 
 namespace fulcrum::engine {
@@ -34,7 +35,9 @@ using Command = std::variant<TierRead, TierWrite, Erase, Touch, Cancel>;
 class ThreadPort final : public TierPort {
  public:
   ThreadPort(std::unique_ptr<Tier> tier, Listener listener)
-      : tier_(std::move(tier)), listener_(std::move(listener)), thread_([this] { run(); }) {}
+      : tier_(std::move(tier)),
+        listener_(std::move(listener)),
+        thread_([this] { or_stop("the thread of a tier", [this] { run(); }); }) {}
   ~ThreadPort() override { close(Seconds(5)); }
 
   void read(TierRead job) override { push(std::move(job)); }

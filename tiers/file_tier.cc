@@ -96,7 +96,14 @@ Result<std::unique_ptr<FileTier>> FileTier::open(std::unique_ptr<Device> device,
   const Seconds started = clock.now();
   FileTierOptions options = chosen;
   StoreReader reader(*device, clock, options.open_limit);
-  Result<StoreStart> start = look(*device, reader, options);
+  Result<StoreStart> start = [&] {
+    try {
+      return look(*device, reader, options);
+    } catch (...) {
+      device.reset();  // before the reader's buffers
+      throw;
+    }
+  }();
   if (start.has_error()) {
     device.reset();  // before the reader's buffers
     return start.error();

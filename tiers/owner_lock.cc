@@ -122,7 +122,8 @@ OwnerLock::~OwnerLock() {
   if (descriptor_ < 0) return;
   if (owner_) {
     const std::lock_guard one_at_a_time(held_mutex);
-    const std::string blank(kRecordBytes, '\n');
+    std::array<char, kRecordBytes> blank;  // a destructor has no memory to ask for
+    blank.fill('\n');
     [[maybe_unused]] const ssize_t written = pwrite(descriptor_, blank.data(), blank.size(), 0);
     held.erase(id_);
     flock(descriptor_, LOCK_UN);  // also for children that share it

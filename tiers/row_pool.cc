@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/errors.h"
+#include "base/out_of_memory.h"
 #include "tiers/row_pool_runs.h"
 #include "tiers/row_pool_slab.h"
 
@@ -43,7 +44,7 @@ Row& Row::operator=(Row&& other) noexcept {
 
 Row::~Row() {
   if (pool_ == nullptr) return;
-  pool_->give_back(index_);
+  or_stop("giving a row back", [this] { pool_->give_back(index_); });
   // Last: who finds room in the quota finds the row in the pool.
   if (quota_ != nullptr) quota_->give_back(1);
 }

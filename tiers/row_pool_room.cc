@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <utility>
@@ -12,7 +11,8 @@
 namespace fulcrum {
 namespace {
 
-namespace fs = std::filesystem;
+// Names of files are put together as texts: std::filesystem::path of libstdc++ 12 frees what it does not own
+// where memory runs out in its operator/.
 
 /// Names of one version of control groups.
 struct Naming {
@@ -27,7 +27,7 @@ constexpr Naming kVersion1{"memory", "memory.limit_in_bytes", "memory.usage_in_b
 constexpr Naming kVersion2{"", "memory.max", "memory.current", "inactive_file", "active_file"};
 
 /// The number behind a word at the begin of a line: "MemAvailable:   123 kB", "inactive_file 456".
-std::optional<std::int64_t> number_behind(const fs::path& file, std::string_view word) {
+std::optional<std::int64_t> number_behind(const std::string& file, std::string_view word) {
   std::ifstream in(file);
   for (std::string name; in >> name; in.ignore(1 << 16, '\n')) {
     std::int64_t number = 0;
@@ -36,11 +36,12 @@ std::optional<std::int64_t> number_behind(const fs::path& file, std::string_view
   return std::nullopt;
 }
 
-std::optional<MemoryRoom> room_in(const fs::path& directory, const Naming& naming, const std::string& group) {
-  const std::optional<std::int64_t> limit = first_integer(directory / naming.limit);
-  const std::optional<std::int64_t> usage = first_integer(directory / naming.usage);
+std::optional<MemoryRoom> room_in(const std::string& directory, const Naming& naming,
+                                  const std::string& group) {
+  const std::optional<std::int64_t> limit = first_integer(directory + "/" + naming.limit);
+  const std::optional<std::int64_t> usage = first_integer(directory + "/" + naming.usage);
   if (!limit || !usage) return std::nullopt;  // "max"
-  const fs::path stat = directory / "memory.stat";
+  const std::string stat = directory + "/memory.stat";
   const std::int64_t cached =
       number_behind(stat, naming.inactive).value_or(0) + number_behind(stat, naming.active).value_or(0);
   return MemoryRoom{Bytes(std::max<std::int64_t>(0, *limit - *usage + cached)),
@@ -76,11 +77,12 @@ std::optional<MemoryRoom> memory_room(const std::string& root) {
   for (const Naming& naming : {kVersion1, kVersion2}) {
     const std::optional<std::string> own = group_of_this_process(root, naming);
     if (!own) continue;
-    const fs::path mount = fs::path(root + "/sys/fs/cgroup") / naming.mount;
+    const std::string mount = root + "/sys/fs/cgroup/" + std::string(naming.mount);
     // A limit binds all groups below it. Inside a container the own path may not be visible: its root is.
-    for (fs::path group = *own;; group = group.parent_path()) {
-      tighten(room, room_in(mount / group.relative_path(), naming, group.string()));
-      if (!group.has_relative_path()) break;
+    for (std::string group = *own;; group.resize(group.rfind('/'))) {
+      const std::string name = group.empty() ? "/" : group;
+      tighten(room, room_in(mount + name, naming, name));
+      if (group.find('/') == std::string::npos || name == "/") break;
     }
   }
   return room;

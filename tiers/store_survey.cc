@@ -1,19 +1,18 @@
 #include "tiers/store_survey.h"
 
+#include <dirent.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
+#include <memory>
 #include <optional>
 
 #include "base/errors.h"
 
 namespace fulcrum {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr std::size_t kDigits = 6;
 constexpr std::int64_t kSector = 512;  // what st_blocks counts in
@@ -39,6 +38,19 @@ std::optional<std::size_t> index_of(const std::string& name) {
   return std::size_t{1} + std::stoul(name);
 }
 
+/// Adds the numbers of the files in a directory. An errno, or 0. By the system's calls: directory_iterator of
+/// libstdc++ ends the process where memory runs out.
+int list(const std::string& directory, std::vector<std::size_t>& indices) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
+  if (!open) return errno;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = readdir(open.get());
+    if (entry == nullptr) return errno;
+    if (const auto index = index_of(entry->d_name)) indices.push_back(*index);
+  }
+}
+
 }  // namespace
 
 std::string store_path(const std::string& directory, std::size_t index) {
@@ -53,13 +65,8 @@ Result<StoreSurvey> StoreSurvey::of(const std::string& directory) {
   if (stat(directory.c_str(), &facts) != 0) return os_error(errno, "open the store in", directory);
   if (!S_ISDIR(facts.st_mode)) return os_error(ENOTDIR, "open the store in", directory);
   std::vector<std::size_t> indices = {0};
-  std::error_code failed;
-  for (auto entry = fs::directory_iterator(directory + "/segments", failed);
-       !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    if (const auto index = index_of(entry->path().filename().string())) indices.push_back(*index);
-  }
-  if (failed && failed != std::errc::no_such_file_or_directory) {
-    return os_error(failed.value(), "list", directory + "/segments");
+  if (const int failed = list(directory + "/segments", indices); failed != 0 && failed != ENOENT) {
+    return os_error(failed, "list", directory + "/segments");
   }
   std::ranges::sort(indices);
   StoreSurvey survey;

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/errors.h"
+#include "base/out_of_memory.h"
 #include "tiers/transfer.h"
 
 namespace fulcrum {
@@ -186,7 +187,7 @@ class ThreadEngine final : public IoEngine {
   /// Called with the lock held: the new worker waits for it. An errno, or 0.
   int add_worker() {
     try {
-      workers_.emplace_back(serve, pool_);
+      workers_.emplace_back([pool = pool_] { or_stop("an I/O thread", [&] { serve(pool); }); });
     } catch (const std::system_error& refused) {
       return refused.code().value();
     }

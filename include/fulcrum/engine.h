@@ -11,7 +11,10 @@
 // What the engine promises: bytes that a Load shows are the bytes that were stored under that key, or they
 // are not shown. A load ends by its deadline, with what arrived: the rest is the host's to compute. store()
 // and hint() never wait for a device. Configured capacities hold at every moment. A tier's failure disables
-// that tier; status() says why. Nothing here throws.
+// that tier; status() says why. Nothing here throws. Out of memory: open() ends with kind no_memory and
+// leaves nothing behind, store() refuses, status() is empty; anywhere else the process stops with a message,
+// since what was half done can not be gone on with. What the file tiers hold is then as safe as after kill
+// -9.
 //
 // Blocks: a row is all bytes of one block, `row_bytes` of them; the engine never interprets them. Chains are
 // always given from their first block on.
@@ -183,8 +186,8 @@ class Engine {
   virtual void hint(const Request& request) = 0;
   /// Decides and starts. Never null; a plan that loads nothing is complete at once.
   [[nodiscard]] virtual std::shared_ptr<Load> load(const Request& request, LoadOptions options = {}) = 0;
-  /// Kinds: busy (too many stores wait to be copied: on_done does not come), bad_input (counts that do not
-  /// match).
+  /// Kinds, on_done does not come: busy (too many stores wait to be copied), no_memory, bad_input (counts
+  /// that do not match).
   virtual Result<void> store(StoreRequest request) = 0;
   virtual void cancel(RequestId request) = 0;
 
