@@ -59,7 +59,7 @@ EngineCore::FetchId EngineCore::begin_fetch(Fetch fetch, Seconds now) {
   fetch.limit = static_cast<std::uint32_t>(fetch.keys.size());
   fetch.here.resize(fetch.keys.size());
   fetch.beside = tier(fetch.source).fetches++;
-  if (fetch.keys.size() <= parts_.pool->rows() / kKeptShare) fetch.kept.resize(fetch.keys.size());
+  if (fetch.keys.size() <= staging_.rows() / kKeptShare) fetch.kept.resize(fetch.keys.size());
   if (const auto found = expected_.find(fetch.order); fetch.order != 0 && found != expected_.end()) {
     fetch.followers = std::move(found->second);
     expected_.erase(found);

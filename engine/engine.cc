@@ -152,7 +152,7 @@ class AsioEngine final : public Engine {
   std::atomic<int> stores_waiting_ = 0;
   std::atomic<std::uint64_t> stores_refused_ = 0;
   std::mutex close_mutex_;
-  bool closed_ = false;
+  std::atomic<bool> closed_ = false;
   bool clean_ = true;
   std::thread thread_;
 };
@@ -278,6 +278,9 @@ Result<void> AsioEngine::take_store(StoreRequest& request) {
                          std::to_string(request.chain.size()) + " blocks from " +
                          std::to_string(request.first) + " on",
                      "give one row for each block from `first` on, none of them null");
+  }
+  if (closed_) {
+    return make_error(ErrorKind::interrupted, "store", "engine", "it is closed", "open it again");
   }
   if (stores_waiting_.fetch_add(1) >= kStoresWaiting) {
     --stores_waiting_;

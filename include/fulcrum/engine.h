@@ -186,8 +186,8 @@ class Engine {
   virtual void hint(const Request& request) = 0;
   /// Decides and starts. Never null; a plan that loads nothing is complete at once.
   [[nodiscard]] virtual std::shared_ptr<Load> load(const Request& request, LoadOptions options = {}) = 0;
-  /// Kinds, on_done does not come: busy (too many stores wait to be copied), no_memory, bad_input (counts
-  /// that do not match).
+  /// Kinds, on_done does not come: busy (too many stores wait to be copied), no_memory, interrupted
+  /// (the engine is closed), bad_input (counts that do not match).
   virtual Result<void> store(StoreRequest request) = 0;
   virtual void cancel(RequestId request) = 0;
 

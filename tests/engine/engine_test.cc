@@ -138,6 +138,20 @@ TEST(Engine, ALimitOfTheDaySurvivesARestart) {
   EXPECT_EQ(kept_in_a_life(3), 40U);
 }
 
+TEST(Engine, AStoreAfterClosingIsRefused) {
+  const auto engine = open(test_options(100, ""));
+  ASSERT_TRUE(engine);
+  EXPECT_TRUE(engine->close(Seconds(5)));
+  const Chain keys = test_chain(1, 1);
+  const std::vector<std::byte> row = test_row(keys[0]);
+  StoreRequest request{.chain = keys};
+  request.rows.push_back(row.data());
+  request.on_done = [](const StoreOutcome&) { ADD_FAILURE() << "it was refused"; };
+  const Result<void> taken = engine->store(std::move(request));
+  ASSERT_TRUE(taken.has_error());
+  EXPECT_EQ(taken.error().kind, ErrorKind::interrupted);
+}
+
 TEST(Engine, CopiesIntoTheRowsOfTheHost) {
   const auto engine = open(test_options(100, ""));
   ASSERT_TRUE(engine);
