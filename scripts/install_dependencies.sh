@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian or Ubuntu packages that the build needs and that are missing. Quiet when nothing is.
-#   scripts/install_dependencies.sh [--with-checks]     --with-checks adds clang-format and clang-tidy
+#   scripts/install_dependencies.sh [--with-checks]     --with-checks adds clang, clang-format and clang-tidy
 set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config ca-certificates
@@ -8,7 +8,7 @@ packages=(g++ cmake ninja-build pkg-config ca-certificates
           liburing-dev libxxhash-dev libzstd-dev libgtest-dev libbenchmark-dev)
 # Debian 12's default Boost is 1.74, without boost::system::result; Ubuntu 24.04 has 1.83 as libboost-dev.
 if [ "$(. /etc/os-release && echo "$ID")" = ubuntu ]; then packages+=(libboost-dev); else packages+=(libboost1.81-dev); fi
-if [ "${1:-}" = --with-checks ]; then packages+=(clang-format clang-tidy); fi
+if [ "${1:-}" = --with-checks ]; then packages+=(clang clang-format clang-tidy); fi
 
 missing=()
 for package in "${packages[@]}"; do
