@@ -51,7 +51,9 @@ TEST(Engine, GivesBackFromFilesWhatWasStoredAlsoAfterARestart) {
 
 TEST(Engine, WhatLeavesMemoryIsWrittenDownAndReadBack) {
   const ScratchDirectory scratch;
-  const auto engine = open(test_options(100, scratch.path()));
+  EngineOptions options = test_options(100, scratch.path());
+  options.policy.stop_loss = 10;  // also where the processors are busy
+  const auto engine = open(std::move(options));
   ASSERT_TRUE(engine);
   std::vector<Chain> chains;
   for (int i = 0; i < 8; ++i) {
