@@ -170,15 +170,15 @@ Result<std::size_t> IoQueue::collect(Seconds wait) {
   std::array<IoCompletion, 2 * kCollected> done;
   std::array<IoPiece, 2 * kCollected> pieces;
   const auto poll = [&](std::size_t from, Seconds limit) {
-    const auto count = device_.poll(std::span(done).subspan(from, kCollected), limit);
+    auto count = device_.poll(std::span(done).subspan(from, kCollected), limit);
     for (std::size_t i = 0; count && i < *count; ++i) pieces[from + i] = take_back(done[from + i]);
     return count;
   };
-  const Result<std::size_t> first = poll(0, wait);
+  Result<std::size_t> first = poll(0, wait);
   if (first.has_error()) return first;
   const std::uint64_t before = started_;
   if (*first > 0) pump();
-  const Result<std::size_t> more = started_ == before ? std::size_t{0} : poll(*first, Seconds(0));
+  Result<std::size_t> more = started_ == before ? std::size_t{0} : poll(*first, Seconds(0));
   const std::size_t count = *first + (more ? *more : 0);
   for (std::size_t i = 0; i < count; ++i) pieces[i].client->on_piece(pieces[i], done[i].result);
   if (more.has_error()) return more;

@@ -45,7 +45,7 @@ int list(const std::string& directory, std::vector<std::size_t>& indices) {
   if (!open) return errno;
   for (;;) {
     errno = 0;
-    const dirent* entry = readdir(open.get());
+    const dirent* entry = readdir(open.get());  // NOLINT(concurrency-mt-unsafe): a stream of our own
     if (entry == nullptr) return errno;
     if (const auto index = index_of(entry->d_name)) indices.push_back(*index);
   }
