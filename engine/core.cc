@@ -63,7 +63,8 @@ void EngineCore::restore_budget(TierId id, Bytes written_today) {
   const bool limited = policy.write_limit || policy.write_limit_per_day;  // by the operator
   if (!limited || written_today == Bytes(0)) return;
   WriteBudgetState state = decider_.write_budget(id);
-  state.left = 0;  // how much of it was used before is not known
+  // How much of the operator's burst was used before is not known. The device's own pace starts anew.
+  if (policy.write_limit) state.left = 0;
   state.day_left -= static_cast<double>(written_today.value());
   decider_.restore_write_budget(id, state, Seconds(0));
 }
