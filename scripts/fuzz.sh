@@ -2,8 +2,8 @@
 # Runs every fuzz target (tests/fuzz/targets.h) for a while, from its seeds.
 #   scripts/fuzz.sh [SECONDS [TARGET...]]     default: 15 seconds each, all targets
 # Finds are left in build/fuzz/finds; `build/fuzz/tests/fuzz/fuzz_TARGET FILE` repeats one. What was learnt is kept in
-# build/fuzz/learnt for the next run. Ends with 0 where nothing was found, and also where Clang lacks
-# libFuzzer: the quick tests replay the seeds then.
+# build/fuzz/learnt for the next run. Ends with 0 where nothing was found, with 1 where something was, and with 2
+# where Clang lacks libFuzzer.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,8 +16,8 @@ probe=$(mktemp -d)
 trap 'rm -rf "$probe"' EXIT
 echo 'extern "C" int LLVMFuzzerTestOneInput(const unsigned char*, unsigned long) { return 0; }' >"$probe/a.cc"
 if ! clang++ -fsanitize=fuzzer,address,undefined "$probe/a.cc" -o "$probe/a" 2>/dev/null; then
-  echo "fuzz: skipped: clang++ with libFuzzer is not there (Debian: apt-get install clang)"
-  exit 0
+  echo "fuzz: clang++ with libFuzzer is not there: run scripts/install_dependencies.sh --with-checks" >&2
+  exit 2
 fi
 
 launcher=()

@@ -8,7 +8,11 @@ packages=(g++ cmake ninja-build pkg-config ca-certificates
           liburing-dev libxxhash-dev libzstd-dev libgtest-dev libbenchmark-dev)
 # Debian 12's default Boost is 1.74, without boost::system::result; Ubuntu 24.04 has 1.83 as libboost-dev.
 if [ "$(. /etc/os-release && echo "$ID")" = ubuntu ]; then packages+=(libboost-dev); else packages+=(libboost1.81-dev); fi
-if [ "${1:-}" = --with-checks ]; then packages+=(clang clang-format clang-tidy); fi
+if [ "${1:-}" = --with-checks ]; then
+  packages+=(clang clang-format clang-tidy)
+  # libFuzzer and the sanitizers of Clang are a package of their own, named by Clang's version.
+  if [ "$(. /etc/os-release && echo "$ID")" = ubuntu ]; then packages+=(libclang-rt-18-dev); else packages+=(libclang-rt-14-dev); fi
+fi
 
 missing=()
 for package in "${packages[@]}"; do

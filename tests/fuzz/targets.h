@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstddef>
+#include <ostream>
 #include <span>
 #include <string_view>
 
@@ -34,6 +35,8 @@ bool run_decision(std::span<const std::byte> input);
 struct Target {
   std::string_view name;
   Run run;
+  /// How test programs print it.
+  friend std::ostream& operator<<(std::ostream& out, const Target& target) { return out << target.name; }
 };
 inline constexpr Target kTargets[] = {
     {"superblock", run_superblock}, {"extent_header", run_extent_header},
