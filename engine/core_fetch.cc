@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kKeptShare = 8;
 // What a tier is asked for at a time, over what its devices move at once: enough for a job to be handed over
 // while others move, and no more. Few rows that are used again and again stay in the processor's cache, where
-// devices write to and checksums read from; rows all over the memory cost a sixth of the rate and more.
+// devices write to and checksums read from.
 constexpr double kAhead = 2;
 constexpr Bytes kAtOnceLeast{std::int64_t{8} << 20};  // of a tier that does not say
 constexpr std::uint32_t kRowsLeast = 2;               // of one fetch among many
