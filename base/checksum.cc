@@ -1,6 +1,10 @@
 #include "base/checksum.h"
 
+#ifdef FULCRUM_HAVE_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>  // the same values, by the widest vectors that the processor has
+#else
 #include <xxhash.h>
+#endif
 
 namespace fulcrum {
 

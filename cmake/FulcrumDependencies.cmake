@@ -60,5 +60,14 @@ if(NOT TARGET Boost::headers)
   add_library(Boost::headers ALIAS Boost::boost)
 endif()
 
+# Distributions build xxHash with run-time choice of vectors; a copy built otherwise gives the same values, slower.
+include(CheckCXXSourceCompiles)
+set(CMAKE_REQUIRED_LIBRARIES fulcrum_dep_xxhash)
+check_cxx_source_compiles(
+  "#include <xxh_x86dispatch.h>
+   int main() { return static_cast<int>(XXH3_64bits_withSeed(nullptr, 0, 1) + XXH3_128bits_withSeed(nullptr, 0, 1).low64); }"
+  FULCRUM_HAVE_XXHASH_DISPATCH)
+unset(CMAKE_REQUIRED_LIBRARIES)
+
 # CUDA is used by nothing yet; the summary says whether it is there.
 find_package(CUDAToolkit QUIET)

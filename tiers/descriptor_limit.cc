@@ -1,11 +1,9 @@
 #include "tiers/descriptor_limit.h"
 
-#include <dirent.h>
 #include <sys/resource.h>
 
-#include <memory>
-
 #include "base/errors.h"
+#include "tiers/sys_file.h"
 
 namespace fulcrum {
 namespace {
@@ -13,19 +11,10 @@ namespace {
 // For what opens later in this process: a ring, a log, connections.
 constexpr std::size_t kSpare = 32;
 
-std::size_t open_descriptors() {
-  std::size_t count = 0;
-  // Not directory_iterator: that of libstdc++ ends the process where memory runs out.
-  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir("/proc/self/fd"), closedir);
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own
-  while (open && readdir(open.get()) != nullptr) ++count;
-  return count;
-}
-
 }  // namespace
 
 Result<void> ensure_descriptors(std::size_t more, const std::string& directory) {
-  const std::size_t need = open_descriptors() + more + kSpare;
+  const std::size_t need = names_in("/proc/self/fd").size() + more + kSpare;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= need) return {};
   if (limit.rlim_max >= need) {

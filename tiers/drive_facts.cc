@@ -44,8 +44,8 @@ fs::path hardware_of(const fs::path& drive) {
   if (failed) return {};
   if (!device.filename().string().starts_with("nvme-subsys")) return device;
   std::vector<fs::path> controllers;
-  for (const auto& entry : fs::directory_iterator(device, failed)) {
-    if (names_controller(entry.path().filename().string())) controllers.push_back(entry.path());
+  for (const std::string& name : names_in(device)) {
+    if (names_controller(name)) controllers.push_back(device / name);
   }
   if (controllers.size() != 1) return device;
   fs::path controller = fs::canonical(controllers.front(), failed);
@@ -88,9 +88,10 @@ std::string sensor_of(const fs::path& hardware) {
   std::error_code failed;
   for (const char* place : {"", "hwmon", "device/hwmon"}) {
     std::vector<std::string> found;
-    for (const auto& entry : fs::directory_iterator(hardware / place, failed)) {
-      const bool sensor = entry.path().filename().string().starts_with("hwmon");
-      if (sensor && fs::exists(entry.path() / "temp1_input", failed)) found.push_back(entry.path().string());
+    for (const std::string& name : names_in(hardware / place)) {
+      const fs::path sensor = hardware / place / name;
+      if (name.starts_with("hwmon") && fs::exists(sensor / "temp1_input", failed))
+        found.push_back(sensor.string());
     }
     if (!found.empty()) return *std::min_element(found.begin(), found.end());
   }
@@ -106,10 +107,9 @@ std::optional<double> degrees_in(const fs::path& file) {
 }  // namespace
 
 void add_drive_facts(const fs::path& own, const fs::path& drive, BlockDevice& device) {
-  std::error_code failed;
   device.size = Bytes(first_integer(drive / "size").value_or(0) * kSector);
   if (own != drive) device.begin = Bytes(first_integer(own / "start").value_or(0) * kSector);
-  device.mapped = fs::exists(drive / "slaves", failed) && !fs::is_empty(drive / "slaves", failed);
+  device.mapped = !names_in(drive / "slaves").empty();
   const fs::path hardware = hardware_of(drive);
   if (hardware.empty()) return;
   device.firmware = first_said(hardware, {"firmware_rev", "rev"});

@@ -135,7 +135,8 @@ FileDevice::FileDevice(std::shared_ptr<const FileSet> files, std::unique_ptr<IoE
       engine_(std::move(engine)),
       mode_(mode),
       depth_max_(depth_max),
-      fallback_reason_(std::move(fallback_reason)) {}
+      fallback_reason_(std::move(fallback_reason)),
+      identity_(identity_of(files_->descriptor(), files_->directory())) {}
 
 FileDevice::~FileDevice() = default;
 
@@ -170,10 +171,6 @@ std::optional<bool> FileDevice::rotational() const {
 
 Result<DiskPlace> FileDevice::disk_place() const {
   return fulcrum::disk_place(files_->descriptor());
-}
-
-DeviceIdentity FileDevice::identity() const {
-  return identity_of(files_->descriptor(), files_->directory());
 }
 
 DeviceEvidence FileDevice::evidence() const {

@@ -64,7 +64,9 @@ class FileDevice final : public Device {
 
   [[nodiscard]] Geometry geometry() const override;
   [[nodiscard]] IoMode mode() const override { return mode_; }
-  [[nodiscard]] DeviceIdentity identity() const override;
+  /// As it was at the start: some drivers send the drive a request when they are asked for its serial number,
+  /// and that request waits behind all others.
+  [[nodiscard]] DeviceIdentity identity() const override { return identity_; }
   [[nodiscard]] DeviceEvidence evidence() const override;
   /// Kinds: unsupported (a filesystem in memory has nothing to drop), device, no_space.
   Result<void> drop_cache() override;
@@ -103,6 +105,7 @@ class FileDevice final : public Device {
   IoMode mode_;
   std::size_t depth_max_;
   std::string fallback_reason_;
+  DeviceIdentity identity_;
   const OwnerRecord* owner_ = nullptr;  ///< in files_
 };
 

@@ -51,20 +51,21 @@ Result<void> FileTier::Impl::begin(Seconds limit) {
   return {};
 }
 
+// Asked for each job: nothing but the refusal may cost anything.
 Result<void> FileTier::Impl::takes(bool writes) const {
+  const Health health = core_.health.health();
+  const bool reads_only = core_.options.read_only || health != Health::healthy;
+  if (!closed_ && health != Health::disabled && health != Health::dead && !(writes && reads_only)) return {};
   const std::string where = device_->identity().path;
   const std::string what = writes ? "write" : "read";
   if (closed_) return make_error(ErrorKind::stale, what, where, "the tier is closed", "open it again");
-  const Health health = core_.health.health();
   if (health == Health::disabled || health == Health::dead) {
     return make_error(ErrorKind::device, what, where,
                       "the tier is " + std::string(to_string(health)) + ": " + core_.health.reason());
   }
-  if (!writes) return {};
   if (core_.options.read_only) {
     return make_error(ErrorKind::read_only, what, where, "the tier was opened for reading only");
   }
-  if (health == Health::healthy) return {};
   return make_error(ErrorKind::read_only, what, where, "the tier takes no writes: " + core_.health.reason());
 }
 

@@ -1,7 +1,10 @@
 #include "tiers/sys_file.h"
 
+#include <dirent.h>
+
 #include <charconv>
 #include <fstream>
+#include <memory>
 #include <system_error>
 
 namespace fulcrum {
@@ -28,6 +31,17 @@ std::optional<std::int64_t> first_integer(const std::filesystem::path& file) {
   const auto [end, code] = std::from_chars(line.data(), line.data() + line.size(), value);
   if (code != std::errc() || end == line.data()) return std::nullopt;
   return value;
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& directory) {
+  std::vector<std::string> names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> open(opendir(directory.c_str()), closedir);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own
+  while (const dirent* entry = open ? readdir(open.get()) : nullptr) {
+    const std::string name = entry->d_name;
+    if (name != "." && name != "..") names.push_back(name);
+  }
+  return names;
 }
 
 }  // namespace fulcrum

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace fulcrum {
 
@@ -16,5 +17,8 @@ namespace fulcrum {
                                      std::initializer_list<const char*> names);
 /// The whole number that the first line is or begins with.
 [[nodiscard]] std::optional<std::int64_t> first_integer(const std::filesystem::path& file);
+/// What a directory holds, in no order. Not by directory_iterator: that of libstdc++ ends the process where
+/// memory runs out.
+[[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& directory);
 
 }  // namespace fulcrum

@@ -90,6 +90,12 @@ class CountingDevice final : public PassThrough {
   using PassThrough::PassThrough;
   [[nodiscard]] const std::vector<IoRequest>& requests() const { return requests_; }
   [[nodiscard]] std::size_t in_flight_peak() const { return in_flight_peak_; }
+  [[nodiscard]] DeviceIdentity identity() const override {
+    ++identified_;
+    return PassThrough::identity();
+  }
+  /// How often it was asked for its identity.
+  [[nodiscard]] std::size_t identified() const { return identified_; }
 
  private:
   void before(IoRequest& request, std::uint64_t /*number*/) override {
@@ -98,6 +104,7 @@ class CountingDevice final : public PassThrough {
   }
   std::vector<IoRequest> requests_;
   std::size_t in_flight_peak_ = 0;
+  mutable std::size_t identified_ = 0;
 };
 
 /// Which requests fail. The transfer inside still runs, as it may on a real device that reports an error.

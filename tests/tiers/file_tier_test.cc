@@ -22,6 +22,25 @@ TEST(FileTier, GivesBackWhatWasWritten) {
   }
 }
 
+// A real drive may be asked for its serial number, and the answer waits behind all of its requests: that once
+// halved the rate of reads.
+TEST(FileTier, AsksTheDeviceForBytesAloneWhileItServes) {
+  Rig rig;
+  CountingDevice* counting = nullptr;
+  const auto opened = rig.open({}, [&](std::unique_ptr<TestDevice> device) {
+    auto wrapped = std::make_unique<CountingDevice>(std::move(device));
+    counting = wrapped.get();
+    return wrapped;
+  });
+  ASSERT_TRUE(opened.has_value());
+  const std::size_t before = counting->identified();
+  ASSERT_TRUE(rig.write(1, 0, 5).good());
+  ASSERT_TRUE(rig.read(1, 0, 5).good());
+  rig.tier->cancel(rig.last_job);
+  rig.pass(Seconds(2));
+  EXPECT_EQ(counting->identified(), before);
+}
+
 TEST(FileTier, CountsTheLeadingBlocksBeforeOneThatItDoesNotHold) {
   Rig rig;
   rig.must_open();
