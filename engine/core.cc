@@ -113,6 +113,7 @@ std::shared_ptr<LoadState> EngineCore::load(const Request& request, LoadOptions 
                                            static_cast<std::size_t>(parts_.row_bytes.value()), hooks_);
   if (count == 0) {
     ++counts_.loads_complete;
+    state->finish(LoadEnd::complete);
     return state;
   }
   LoadRecord record;
@@ -206,9 +207,13 @@ void EngineCore::answer(OrderId order, OutcomeKind kind, std::uint32_t blocks, S
 
 std::uint64_t EngineCore::begin_copy(CopyRecord record, std::vector<RowCopy> rows) {
   const std::uint64_t id = next_++;
+  auto done = [call = parts_.on_copied, id, state = record.state,
+               blocks = static_cast<std::uint32_t>(record.leases.size())] {
+    if (state) state->copied(blocks);
+    call(id);
+  };
   copies_.emplace(id, std::move(record));
-  parts_.copier->copy(std::move(rows), static_cast<std::size_t>(parts_.row_bytes.value()),
-                      [call = parts_.on_copied, id] { call(id); });
+  parts_.copier->copy(std::move(rows), static_cast<std::size_t>(parts_.row_bytes.value()), std::move(done));
   return id;
 }
 
@@ -234,13 +239,8 @@ void EngineCore::copied(std::uint64_t id, Seconds now) {
   FULCRUM_CHECK(found != copies_.end(), "a copy ends once");
   CopyRecord copy = std::move(found->second);
   copies_.erase(found);
-  if (copy.state) {
-    const auto blocks = static_cast<std::uint32_t>(copy.leases.size());
-    copy.leases.clear();
-    copy.state->copied(blocks);
-  } else {
-    taken_in(copy, now_);
-  }
+  if (!copy.state) taken_in(copy, now_);
+  copy = {};  // its rows are free for those who wait for some
   settle(now_);
 }
 

@@ -32,20 +32,28 @@ LoadState::LoadState(LoadId id, const Plan& plan, std::uint32_t first, std::uint
       plan_(plan),
       first_(first),
       count_(count),
-      options_(std::move(options)),
+      into_(std::move(options.into)),
       row_bytes_(row_bytes),
       hooks_(std::move(hooks)),
-      rows_(count) {
-  if (count_ == 0) end_ = LoadEnd::complete;
-}
+      rows_(count),
+      on_progress_(std::move(options.on_progress)) {}
 
 void LoadState::give_up() {
-  finish(LoadEnd::cancelled);
+  Calls calls;
+  Callback gone;
+  std::vector<Lease> rows;
   {
+    const std::thread::id here = std::this_thread::get_id();
+    const auto nobody = std::thread::id();
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return copying_ == 0; });
-    rows_.clear();
+    given_up_ = true;
+    if (end_ == LoadEnd::running && ending_ == LoadEnd::running) ending_ = LoadEnd::cancelled;
+    changed_.wait(lock, [&] { return copying_ == 0 && (reporting_ == nobody || reporting_ == here); });
+    calls = settle();
+    rows.swap(rows_);
+    if (reporting_ == nobody) gone.swap(on_progress_);  // else we are inside of it: report() sees to it
   }
+  call(std::move(calls));
   if (count_ > 0) hooks_->dropped(id_);
 }
 
@@ -80,6 +88,7 @@ LoadProgress LoadState::wait(std::uint32_t blocks) {
 }
 
 bool LoadState::when(std::uint32_t blocks, std::function<void()> resume) {
+  const auto alive = shared_from_this();  // who is resumed may let go of all of this before we return
   const std::lock_guard lock(mutex_);
   if (ready_ >= blocks || end_ != LoadEnd::running) return false;
   or_stop("until()", [&] { waiters_.push_back({blocks, std::move(resume)}); });
@@ -146,13 +155,12 @@ std::uint32_t LoadState::arrived() const {
 }
 
 LoadState::Calls LoadState::settle() {
-  const std::uint32_t before = ready_;
   if (!copies()) ready_ = arrived_;
-  if (ready_ == count_) {
+  if (count_ > 0 && ready_ == count_) {
     end_ = LoadEnd::complete;
   } else if (ending_ != LoadEnd::running && copying_ == 0) {
     end_ = ending_;
-    for (std::uint32_t i = ready_; i < count_; ++i) rows_[i].reset();  // beyond a gap: of no use
+    for (std::size_t i = ready_; i < rows_.size(); ++i) rows_[i].reset();  // beyond a gap: of no use
   }
   Calls calls;
   for (auto waiter = waiters_.begin(); waiter != waiters_.end();) {
@@ -160,8 +168,11 @@ LoadState::Calls LoadState::settle() {
     if (due) calls.push_back(std::move(waiter->resume));
     waiter = due ? waiters_.erase(waiter) : waiter + 1;
   }
-  if (options_.on_progress && (ready_ != before || end_ != LoadEnd::running)) {
-    calls.push_back([report = options_.on_progress, now = LoadProgress{ready_, end_}] { report(now); });
+  const bool news = ready_ != told_.ready || end_ != told_.end;
+  if (on_progress_ && !given_up_ && news) {
+    told_ = {ready_, end_};
+    if (!std::exchange(report_queued_, true))
+      calls.push_back([self = shared_from_this()] { self->report(); });
   }
   changed_.notify_all();
   return calls;
@@ -169,6 +180,24 @@ LoadState::Calls LoadState::settle() {
 
 void LoadState::call(Calls calls) {
   for (auto& each : calls) hooks_->on_engine(std::move(each));
+}
+
+void LoadState::report() {
+  std::unique_lock lock(mutex_);
+  report_queued_ = false;
+  if (given_up_) return;
+  const LoadProgress now = told_;
+  reporting_ = std::this_thread::get_id();
+  lock.unlock();
+  on_progress_(now);  // nobody touches it meanwhile
+  lock.lock();
+  Callback gone;
+  if (given_up_ || now.end != LoadEnd::running) gone.swap(on_progress_);
+  lock.unlock();
+  gone = nullptr;  // may drop this very load, which must not wait for us
+  lock.lock();
+  reporting_ = {};
+  changed_.notify_all();
 }
 
 }  // namespace fulcrum::engine

@@ -105,19 +105,21 @@ class Load {
   friend class Until;
   /// Calls `resume` once, when `blocks` are ready or the load has ended. False where that is so already.
   virtual bool when(std::uint32_t blocks, std::function<void()> resume) = 0;
+  /// What stays for those who wait when the host has dropped the load.
+  virtual std::shared_ptr<Load> self() = 0;
 };
 
 class Load::Until {
  public:
-  Until(Load& load, std::uint32_t blocks) : load_(load), blocks_(blocks) {}
+  Until(Load& load, std::uint32_t blocks) : load_(load.self()), blocks_(blocks) {}
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   bool await_suspend(std::coroutine_handle<> handle) {
-    return load_.when(blocks_, [handle] { handle.resume(); });
+    return load_->when(blocks_, [handle] { handle.resume(); });
   }
-  [[nodiscard]] LoadProgress await_resume() const { return load_.progress(); }
+  [[nodiscard]] LoadProgress await_resume() const { return load_->progress(); }
 
  private:
-  Load& load_;
+  std::shared_ptr<Load> load_;
   std::uint32_t blocks_;
 };
 

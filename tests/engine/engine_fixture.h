@@ -58,6 +58,13 @@ inline EngineOptions test_options(std::int64_t dram, const std::string& path,
   return options;
 }
 
+/// An engine that runs, or null and a failure of the test.
+inline std::unique_ptr<Engine> test_engine(EngineOptions options) {
+  auto engine = Engine::open(std::move(options));
+  EXPECT_TRUE(engine) << engine.error().message();
+  return engine ? std::move(*engine) : nullptr;
+}
+
 using Chain = std::vector<BlockKey>;
 
 /// `blocks` keys behind `front`; other seeds, other keys.

@@ -1,7 +1,11 @@
+// What a load shows its host, step by step, without an engine.
 #include "engine/load_state.h"
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
+#include <coroutine>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -94,15 +98,113 @@ TEST_F(LoadStateTest, ACopyIntoTheHostsRowsIsFinishedBeforeTheEndIsTold) {
   EXPECT_TRUE(load->take_to_copy(begin).empty()) << "no copy begins after the end";
 }
 
-TEST_F(LoadStateTest, WhoeverWaitsIsCalledOnceWhenItsBlocksAreReadyOrTheLoadEnds) {
+TEST_F(LoadStateTest, ProgressIsToldAfterEachStepAndTheEndOnce) {
   std::vector<LoadProgress> told;
   const auto load = make(3, {.on_progress = [&](const LoadProgress& now) { told.push_back(now); }});
   load->put(0, lease(0));
+  run();
+  load->put(2, lease(2));  // behind a gap
+  run();
   load->finish(LoadEnd::cancelled);
+  load->finish(LoadEnd::stopped);
   run();
   ASSERT_EQ(told.size(), 2U);
   EXPECT_EQ(told[0].ready, 1U);
+  EXPECT_EQ(told[0].end, LoadEnd::running);
   EXPECT_EQ(told[1].end, LoadEnd::cancelled);
+}
+
+TEST_F(LoadStateTest, StepsThatComeBeforeTheCallbackRunsAreToldInOneCall) {
+  std::vector<LoadProgress> told;
+  const auto load = make(3, {.on_progress = [&](const LoadProgress& now) { told.push_back(now); }});
+  for (std::uint32_t i = 0; i < 3; ++i) load->put(i, lease(1));
+  run();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].ready, 3U);
+  EXPECT_EQ(told[0].end, LoadEnd::complete);
+}
+
+TEST_F(LoadStateTest, ACopyIsToldAsProgress) {
+  std::vector<LoadProgress> told;
+  std::vector<std::byte> host(2 * kRow);
+  const auto load = make(2, {.into = {host.data(), host.data() + kRow},
+                             .on_progress = [&](const LoadProgress& now) { told.push_back(now); }});
+  load->put(0, lease(5));
+  run();
+  EXPECT_TRUE(told.empty()) << "arrived, not copied";
+  std::uint32_t begin = 0;
+  ASSERT_EQ(load->take_to_copy(begin).size(), 1U);
+  load->copied(1);
+  run();
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].ready, 1U);
+}
+
+TEST_F(LoadStateTest, ACallbackIsDestroyedBehindTheLastCall) {
+  const auto captured = std::make_shared<int>(1);
+  const auto load = make(1, {.on_progress = [captured](const LoadProgress&) {}});
+  load->finish(LoadEnd::stopped);
+  EXPECT_EQ(captured.use_count(), 2);
+  run();
+  EXPECT_EQ(captured.use_count(), 1);
+}
+
+TEST_F(LoadStateTest, GivingUpDestroysTheCallbackAndTakesBackACallThatIsQueued) {
+  const auto captured = std::make_shared<int>(1);
+  int calls = 0;
+  const auto load = make(2, {.on_progress = [captured, &calls](const LoadProgress&) { ++calls; }});
+  load->put(0, lease(0));
+  load->give_up();
+  EXPECT_EQ(captured.use_count(), 1);
+  run();
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_F(LoadStateTest, GivingUpWaitsForTheCopyingThreadAndForNobodyElse) {
+  std::vector<std::byte> host(2 * kRow);
+  const auto load = make(2, {.into = {host.data(), host.data() + kRow}});
+  load->put(0, lease(5));
+  std::uint32_t begin = 0;
+  const auto rows = load->take_to_copy(begin);
+  std::atomic<bool> done = false;
+  std::thread copier([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    done = true;
+    load->copied(1);
+  });
+  load->give_up();  // nothing that was queued for the engine thread runs meanwhile
+  EXPECT_TRUE(done);
+  copier.join();
+  EXPECT_EQ(load->progress().end, LoadEnd::cancelled);
+}
+
+struct Task {
+  struct promise_type {
+    Task get_return_object() { return {}; }
+    std::suspend_never initial_suspend() { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+};
+
+Task await(Load& load, std::uint32_t blocks, LoadProgress& out) {
+  out = co_await load.until(blocks);
+}
+
+TEST_F(LoadStateTest, WhoAwaitsItKeepsItUntilItIsResumed) {
+  auto load = make(2);
+  LoadProgress seen;
+  await(*load, 2, seen);
+  load->put(0, lease(0));
+  load->finish(LoadEnd::cancelled);
+  const std::weak_ptr<LoadState> watched = load;
+  load.reset();
+  ASSERT_FALSE(watched.expired()) << "what it reads when it is resumed";
+  run();
+  EXPECT_EQ(seen.end, LoadEnd::cancelled);
+  EXPECT_EQ(seen.ready, 1U);
+  EXPECT_TRUE(watched.expired());
 }
 
 TEST_F(LoadStateTest, AWaitingThreadWakesAtTheEnd) {
@@ -124,8 +226,12 @@ TEST_F(LoadStateTest, GivingUpEndsTheLoadAndTellsTheEngine) {
   EXPECT_EQ(pool_->free_rows(), pool_->rows());
 }
 
-TEST_F(LoadStateTest, ALoadOfNothingIsCompleteAtOnce) {
-  EXPECT_EQ(make(0)->progress().end, LoadEnd::complete);
+TEST_F(LoadStateTest, ALoadOfNothingEndsAsItIsTold) {
+  for (const LoadEnd end : {LoadEnd::complete, LoadEnd::cancelled}) {
+    const auto load = make(0);
+    load->finish(end);
+    EXPECT_EQ(load->progress().end, end);
+  }
 }
 
 }  // namespace
