@@ -1,12 +1,8 @@
+// EngineCore: orders to those who carry them out, what happened, and the passing of time.
 #include "engine/core.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
-
-#include "base/check.h"
-#include "base/errors.h"
-#include "policy/decision_log.h"
 
 namespace fulcrum::engine {
 namespace {
@@ -79,81 +75,6 @@ JobId EngineCore::begin_job(TierId id, Job job, Seconds now) {
   return number;
 }
 
-Plan EngineCore::plan(const Request& request, Seconds now) const {
-  return decider_.plan(request, std::max(now, now_));
-}
-
-void EngineCore::hint(const Request& request, Seconds now) {
-  now_ = active_ = std::max(now, now_);
-  if (closing_) return;
-  decider_.on_arrival(request, now_);
-  carry_out(now_);
-}
-
-std::shared_ptr<LoadState> EngineCore::load(const Request& request, LoadOptions options, Seconds now) {
-  now_ = active_ = std::max(now, now_);
-  ++counts_.loads;
-  const Plan plan = closing_ ? Plan{} : decider_.on_schedule(request, now_);
-  if (parts_.on_decision && !closing_) {
-    parts_.on_decision(to_line(record_of(request, plan, decider_.policy(), now_)));
-  }
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;
-  if (plan.run_count > 0) {
-    first = plan.runs[0].first;
-    const Run& last = plan.runs[plan.run_count - 1U];
-    count = last.first + last.count - first;
-  }
-  Seconds deadline = decider_.policy().engine.deadline;
-  if (options.deadline > Seconds(0)) deadline = std::min(deadline, options.deadline);
-  deadline = std::min(deadline, plan.stop_loss);
-  if (!options.into.empty()) count = std::min(count, static_cast<std::uint32_t>(options.into.size()));
-  const LoadId id = next_++;
-  auto state = std::make_shared<LoadState>(id, plan, first, count, std::move(options),
-                                           static_cast<std::size_t>(parts_.row_bytes.value()), hooks_);
-  if (count == 0) {
-    ++counts_.loads_complete;
-    state->finish(LoadEnd::complete);
-    return state;
-  }
-  LoadRecord record;
-  record.state = state;
-  record.request = request.id;
-  record.deadline = now_ + deadline;
-  record.keys.assign(request.blocks.begin() + first, request.blocks.begin() + first + count);
-  record.parent = first == 0 ? parts_.root : request.blocks[first - 1];
-  loads_.emplace(id, std::move(record));
-  for (std::size_t i = 0; i < plan.run_count; ++i) {
-    const Run& run = plan.runs[i];
-    const std::uint32_t end = std::min(run.first + run.count, first + count);
-    if (run.first < end) follow(run.order, {id, run.first, end}, now_);
-  }
-  settle(now_);
-  return state;
-}
-
-void EngineCore::cancel(RequestId request, Seconds now) {
-  now_ = std::max(now, now_);
-  for (auto& [id, record] : loads_) {
-    if (record.request == request) record.state->finish(LoadEnd::cancelled);
-  }
-  decider_.on_cancel(request, now_);
-  settle(now_);
-}
-
-void EngineCore::released(Seconds now) {
-  now_ = std::max(now, now_);
-  settle(now_);
-}
-
-void EngineCore::dropped(LoadId load, Seconds now) {
-  now_ = std::max(now, now_);
-  if (const auto found = loads_.find(load); found != loads_.end()) {
-    found->second.state->finish(LoadEnd::cancelled);
-  }
-  settle(now_);
-}
-
 // Hands all that the decider has ordered to those who do it. Answers may bring further orders.
 void EngineCore::carry_out(Seconds now) {
   for (std::vector<Order> orders = decider_.take_orders(); !orders.empty(); orders = decider_.take_orders()) {
@@ -205,45 +126,6 @@ void EngineCore::answer(OrderId order, OutcomeKind kind, std::uint32_t blocks, S
   decider_.on_outcome({.order = order, .kind = kind, .blocks_done = blocks, .elapsed = now - started}, now);
 }
 
-std::uint64_t EngineCore::begin_copy(CopyRecord record, std::vector<RowCopy> rows) {
-  const std::uint64_t id = next_++;
-  auto done = [call = parts_.on_copied, id, state = record.state,
-               blocks = static_cast<std::uint32_t>(record.leases.size())] {
-    if (state) state->copied(blocks);
-    call(id);
-  };
-  copies_.emplace(id, std::move(record));
-  parts_.copier->copy(std::move(rows), static_cast<std::size_t>(parts_.row_bytes.value()), std::move(done));
-  return id;
-}
-
-// Copies what has arrived for a load into the host's rows, a part at a time.
-void EngineCore::copy_out(LoadRecord& record) {
-  if (!record.state->copies()) return;
-  std::uint32_t begin = 0;
-  CopyRecord copy;
-  copy.leases = record.state->take_to_copy(begin);
-  if (copy.leases.empty()) return;
-  copy.load = record.state->id();
-  copy.state = record.state;
-  std::vector<RowCopy> rows;
-  for (std::uint32_t i = 0; i < copy.leases.size(); ++i) {
-    rows.push_back({record.state->into(begin + i), copy.leases[i]->data()});
-  }
-  begin_copy(std::move(copy), std::move(rows));
-}
-
-void EngineCore::copied(std::uint64_t id, Seconds now) {
-  now_ = std::max(now, now_);
-  const auto found = copies_.find(id);
-  FULCRUM_CHECK(found != copies_.end(), "a copy ends once");
-  CopyRecord copy = std::move(found->second);
-  copies_.erase(found);
-  if (!copy.state) taken_in(copy, now_);
-  copy = {};  // its rows are free for those who wait for some
-  settle(now_);
-}
-
 // What follows from whatever happened: orders, rows for those who wait for them, copies, the end of loads.
 void EngineCore::settle(Seconds now) {
   carry_out(now);
@@ -256,24 +138,6 @@ void EngineCore::settle(Seconds now) {
   for (auto& [id, record] : loads_) copy_out(record);
   reap(now);
   carry_out(now);
-}
-
-// Forgets loads that have ended, and gives up what only they waited for.
-void EngineCore::reap(Seconds now) {
-  for (auto at = loads_.begin(); at != loads_.end();) {
-    LoadRecord& record = at->second;
-    if (!record.state->ended()) {
-      ++at;
-      continue;
-    }
-    const LoadId id = at->first;
-    const RequestId request = record.request;
-    const bool whole = record.state->arrived() == record.state->count();
-    ++(whole ? counts_.loads_complete : counts_.loads_stopped);
-    at = loads_.erase(at);
-    unfollow(id, now);
-    if (!whole) decider_.on_cancel(request, now);
-  }
 }
 
 void EngineCore::news(TierId id, PortNews news, Seconds now) {

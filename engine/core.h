@@ -4,9 +4,9 @@
 //   host calls ──> core ──> decider ──> orders ──> ports (tiers), copier ──> news ──> core ──> loads,
 //   outcomes
 //
-// core.cc holds what the host calls and the passing of time; core_fetch.cc reads; core_store.cc writes;
-// core_health.cc what tiers are still good for. The shell (engine.cc) gives it threads; the simulation of the
-// tests drives it by hand with the same code.
+// core.cc holds what happened and the passing of time; core_load.cc what the host calls, and loads;
+// core_fetch.cc reads; core_store.cc writes; core_health.cc what tiers are still good for. The shell
+// (engine.cc) gives it threads; the simulation of the tests drives it by hand with the same code.
 //
 // A fetch is one order to read, or what a load reads besides: a run of blocks that comes in jobs of bounded
 // size, into staging rows or into the DRAM tier. Loads follow fetches; several may follow one
@@ -22,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -62,12 +63,16 @@ class EngineCore {
   /// What was written to a tier today, before this start, counts against its limits.
   void restore_budget(TierId tier, Bytes written_today);
 
-  // What the host calls.
+  // What the host calls, without the mistakes that host_mistakes.h finds.
   [[nodiscard]] Plan plan(const Request& request, Seconds now) const;
   void hint(const Request& request, Seconds now);
   [[nodiscard]] std::shared_ptr<LoadState> load(const Request& request, LoadOptions options, Seconds now);
   void store(StoreRequest request, Seconds now);
   void cancel(RequestId request, Seconds now);
+  /// The same with such a mistake: the host computes all, and status() says `what` was wrong.
+  [[nodiscard]] std::shared_ptr<LoadState> load_mistaken(const Request& request, LoadOptions options,
+                                                         std::string_view what);
+  void note_mistake(std::string_view what);
 
   // What happened.
   void news(TierId tier, PortNews news, Seconds now);
@@ -192,14 +197,17 @@ class EngineCore {
     std::vector<Lease> leases;
   };
 
+  // core_load.cc
+  [[nodiscard]] std::shared_ptr<LoadState> load_nothing(const Plan& plan, LoadOptions options, LoadEnd end);
+  void reap(Seconds now);
+  void copy_out(LoadRecord& record);
+  std::uint64_t begin_copy(CopyRecord record, std::vector<RowCopy> rows);
+
   // core.cc
   void carry_out(Seconds now);
   void carry_out(Order& order, Seconds now);
   void answer(OrderId order, OutcomeKind kind, std::uint32_t blocks, Seconds started, Seconds now);
   void settle(Seconds now);
-  void reap(Seconds now);
-  void copy_out(LoadRecord& record);
-  std::uint64_t begin_copy(CopyRecord record, std::vector<RowCopy> rows);
   [[nodiscard]] TierState& tier(TierId id) { return tiers_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] bool memory(TierId id) const { return id == 0 && dram_ != nullptr; }
   JobId begin_job(TierId id, Job job, Seconds now);
@@ -257,6 +265,8 @@ class EngineCore {
   Seconds next_tick_{};
   Seconds active_{};  ///< when something was asked last
   bool closing_ = false;
+  std::uint64_t mistakes_ = 0;  ///< requests that could not be planned
+  std::string_view last_mistake_;
   EngineStatus counts_;
 };
 

@@ -117,6 +117,11 @@ EngineStatus EngineCore::status() const {
     }
     status.tiers.push_back(std::move(told));
   }
+  if (mistakes_ > 0) {
+    status.alarms.push_back(std::to_string(mistakes_) +
+                            " requests could not be planned, the last one since " +
+                            std::string(last_mistake_));
+  }
   return status;
 }
 

@@ -19,6 +19,7 @@
 #include "base/errors.h"
 #include "base/out_of_memory.h"
 #include "engine/core.h"
+#include "engine/host_mistakes.h"
 #include "engine/tier_setup.h"
 
 namespace fulcrum {
@@ -109,12 +110,13 @@ class AsioEngine final : public Engine {
   void start(Decider decider);
 
   [[nodiscard]] Plan plan(const Request& request) const override {
-    const std::lock_guard lock(mutex_);
-    return or_stop("plan()", [&] { return core_->plan(request, clock_.now()); });
+    return or_stop("plan()", [&] {
+      if (!engine::mistake_in(request).empty()) return engine::plan_of_nothing(request);
+      const std::lock_guard lock(mutex_);
+      return core_->plan(request, clock_.now());
+    });
   }
-  void hint(const Request& request) override {
-    or_stop("hint()", [&] { with_core([&](Seconds now) { core_->hint(request, now); }); });
-  }
+  void hint(const Request& request) override;
   std::shared_ptr<Load> load(const Request& request, LoadOptions options) override;
   Result<void> store(StoreRequest request) override;
   Result<void> take_store(StoreRequest& request);
@@ -251,10 +253,23 @@ void AsioEngine::arm(Seconds next) {
   });
 }
 
+void AsioEngine::hint(const Request& request) {
+  or_stop("hint()", [&] {
+    const std::string_view mistake = engine::mistake_in(request);
+    with_core(
+        [&](Seconds now) { mistake.empty() ? core_->hint(request, now) : core_->note_mistake(mistake); });
+  });
+}
+
 std::shared_ptr<Load> AsioEngine::load(const Request& request, LoadOptions options) {
   return or_stop("load()", [&] {
+    std::string_view mistake = engine::mistake_in(request);
+    if (mistake.empty()) mistake = engine::mistake_in(options);
     std::shared_ptr<LoadState> state;
-    with_core([&](Seconds now) { state = core_->load(request, std::move(options), now); });
+    with_core([&](Seconds now) {
+      state = mistake.empty() ? core_->load(request, std::move(options), now)
+                              : core_->load_mistaken(request, std::move(options), mistake);
+    });
     Load* const load = state.get();
     return std::shared_ptr<Load>(load,
                                  [state](Load*) { or_stop("giving up a load", [&] { state->give_up(); }); });
@@ -270,15 +285,7 @@ Result<void> AsioEngine::store(StoreRequest request) {
 }
 
 Result<void> AsioEngine::take_store(StoreRequest& request) {
-  const bool counts = request.first <= request.chain.size() &&
-                      request.rows.size() == request.chain.size() - request.first && !request.chain.empty();
-  if (!counts || std::find(request.rows.begin(), request.rows.end(), nullptr) != request.rows.end()) {
-    return bad_input("store",
-                     std::to_string(request.rows.size()) + " rows for " +
-                         std::to_string(request.chain.size()) + " blocks from " +
-                         std::to_string(request.first) + " on",
-                     "give one row for each block from `first` on, none of them null");
-  }
+  if (Result<void> sound = engine::check(request); sound.has_error()) return sound;
   if (closed_) {
     return make_error(ErrorKind::interrupted, "store", "engine", "it is closed", "open it again");
   }

@@ -112,6 +112,8 @@ void Decider::Impl::on_computed(std::span<const BlockKey> blocks, Seconds now) {
   if (placement == Placement::nowhere || blocks.empty()) return;
   const std::uint32_t known = index_.trace(blocks, path_);
   if (known < blocks.size()) {
+    if (index_.find_head(blocks[known]) != kNoNode)
+      return tidy(blocks);  // known behind other blocks: no chain
     const NodeId parent = path_.empty() ? kRoot : path_.back();
     path_.push_back(index_.append(parent, blocks.subspan(known)));
   }

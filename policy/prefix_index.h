@@ -26,15 +26,18 @@ class PrefixIndex {
   [[nodiscard]] PrefixNode& operator[](NodeId id) { return nodes_[id]; }
 
   /// Visits the nodes along the known part of a chain, front to back: visit(node, matched) with the number
-  /// of leading blocks of the node that belong to the chain; false ends the walk.
+  /// of leading blocks of the node that belong to the chain; false ends the walk. Blocks that are known
+  /// behind others than those of this chain are not part of it.
   template <class Visit>
   void walk(std::span<const BlockKey> blocks, Visit&& visit) const {
+    NodeId above = kRoot;
     for (std::size_t at = 0; at < blocks.size();) {
       const NodeId id = heads_.find(blocks[at], nodes_);
-      if (id == kNoNode) return;
+      if (id == kNoNode || nodes_[id].parent != above) return;
       const std::uint32_t matched = match(id, blocks.subspan(at));
       if (!visit(id, matched) || matched < nodes_[id].count()) return;
       at += matched;
+      above = id;
     }
   }
 

@@ -37,6 +37,20 @@ void insert(PrefixIndex& index, const Chain& blocks) {
   }
 }
 
+TEST(PrefixIndex, BlocksThatAreKnownBehindOthersAreNotPartOfAChain) {
+  PrefixIndex index;
+  const Chain whole = chain(1, 10);
+  insert(index, Chain(whole.begin(), whole.begin() + 5));
+  insert(index, whole);  // a node of its own from block 5 on
+  const Chain back(whole.begin() + 5, whole.end());
+  EXPECT_EQ(known(index, back), 0U);
+  Chain other = chain(2, 5);
+  insert(index, other);
+  other.insert(other.end(), back.begin(), back.end());
+  EXPECT_EQ(known(index, other), 5U);
+  EXPECT_EQ(known(index, whole), 10U);
+}
+
 TEST(PrefixIndex, FindsTheLongestKnownPrefixOfAnyChain) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -104,16 +118,6 @@ TEST(PrefixIndex, ForgetsFromTheBack) {
   EXPECT_EQ(known(index, blocks), 0U);
   EXPECT_EQ(index.blocks(), 0U);
   EXPECT_EQ(index.nodes(), 0U);
-}
-
-TEST(PrefixIndex, RefusesBlocksThatDoNotStartTheirChain) {
-  PrefixIndex index;
-  const Chain blocks = chain(1, 10);
-  insert(index, Chain(blocks.begin(), blocks.begin() + 5));
-  std::vector<NodeId> path;
-  index.trace(blocks, path);
-  index.split(path.front(), 3);
-  EXPECT_DEATH(insert(index, Chain(blocks.begin() + 3, blocks.end())), "from the first one");
 }
 
 }  // namespace
