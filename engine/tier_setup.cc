@@ -163,6 +163,13 @@ void open_files(const EngineOptions& options, TierId id, const WrapDevice& wrap,
   open.stores.push_back(std::move(files));
 }
 
+void open_decision_log(const std::string& path, OpenTiers& open, Troubles& troubles) {
+  if (path.empty()) return;
+  auto file = LineFile::open(path);
+  if (file.has_error()) return troubles.add("decision log", file.error());
+  open.decisions = std::move(*file);
+}
+
 /// Memory for the DRAM tier and for staging, in one slab.
 void open_memory(const EngineOptions& options, OpenTiers& open, Troubles& troubles) {
   const std::int64_t stride = stride_of(open.row_bytes);
@@ -209,6 +216,7 @@ Result<OpenTiers> open_tiers(const EngineOptions& options, const WrapDevice& wra
   for (TierId id = open.dram ? 1 : 0; id < static_cast<TierId>(options.policy.tiers.size()); ++id) {
     open_files(options, id, wrap, open, troubles);
   }
+  open_decision_log(options.decision_log, open, troubles);
   if (troubles.any()) return troubles.error();
   return open;
 }

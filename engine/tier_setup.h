@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "engine/line_file.h"
 #include "fulcrum/engine.h"
 #include "tiers/device.h"
 #include "tiers/dram_tier.h"
@@ -34,6 +35,7 @@ struct OpenTiers {
   std::size_t staging_rows = 0;
   std::unique_ptr<DramTier> dram;
   std::vector<Files> stores;
+  std::unique_ptr<LineFile> decisions;  ///< null where no log is wanted
 };
 
 /// Kinds: that of the first problem; its detail has one line for each.

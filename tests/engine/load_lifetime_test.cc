@@ -1,40 +1,17 @@
 // What a Load promises about its end: when it may go, when its callback comes, and when not any more.
 #include <atomic>
 #include <chrono>
-#include <coroutine>
-#include <cstdio>
-#include <cstdlib>
 #include <thread>
 
 #include "tests/engine/engine_fixture.h"
 #include "tests/engine/faults.h"
+#include "tests/engine/waiting.h"
 
 namespace fulcrum::test {
 namespace {
 
 // Large enough for several parts: one is being copied whenever a callback tells of the one before.
 constexpr std::size_t kManyBlocks = 2000;
-
-/// An engine that hangs can not be closed either: the process ends instead.
-template <class T>
-T soon(std::future<T> future) {
-  if (future.wait_for(std::chrono::seconds(20)) != std::future_status::ready) {
-    std::fputs("the engine hangs\n", stderr);
-    std::abort();
-  }
-  return future.get();
-}
-
-/// Runs on its own, to its end.
-struct Task {
-  struct promise_type {
-    Task get_return_object() { return {}; }
-    std::suspend_never initial_suspend() { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
 
 /// Calls back when it dies: what a host's callback may capture.
 class Witness {

@@ -5,15 +5,17 @@
 
 #include <atomic>
 #include <chrono>
-#include <coroutine>
 #include <cstring>
 #include <thread>
 #include <vector>
 
+#include "tests/engine/waiting.h"
 #include "tiers/row_pool.h"
 
 namespace fulcrum::engine {
 namespace {
+
+using test::Task;
 
 constexpr std::size_t kRow = 4096;
 
@@ -177,16 +179,6 @@ TEST_F(LoadStateTest, GivingUpWaitsForTheCopyingThreadAndForNobodyElse) {
   copier.join();
   EXPECT_EQ(load->progress().end, LoadEnd::cancelled);
 }
-
-struct Task {
-  struct promise_type {
-    Task get_return_object() { return {}; }
-    std::suspend_never initial_suspend() { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
 
 Task await(Load& load, std::uint32_t blocks, LoadProgress& out) {
   out = co_await load.until(blocks);

@@ -1,0 +1,209 @@
+// How an engine ends: within any limit, with an answer for everybody, also for who asks it afterwards.
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <thread>
+
+#include "engine/store_door.h"
+#include "tests/engine/engine_fixture.h"
+#include "tests/engine/faults.h"
+#include "tests/engine/waiting.h"
+
+namespace fulcrum::test {
+namespace {
+
+bool close_soon(Engine& engine, Seconds limit) {
+  return soon(std::async(std::launch::async, [&] { return engine.close(limit); }));
+}
+
+TEST(Closing, TakesAnyLimit) {
+  const double endless = std::numeric_limits<double>::infinity();
+  for (const double limit : {1e6, 1e10, 1e300, endless}) {
+    const ScratchDirectory scratch;
+    const auto engine = test_engine(test_options(100, scratch.path()));
+    ASSERT_TRUE(engine);
+    store_and_wait(*engine, test_chain(1, 60));
+    EXPECT_TRUE(close_soon(*engine, Seconds(limit))) << limit;
+  }
+}
+
+TEST(Closing, ALimitThatIsNoTimeLeavesAtOnceWhatDoesNotEnd) {
+  for (const double limit : {0.0, -5.0, -std::numeric_limits<double>::infinity(), std::nan("")}) {
+    const ScratchDirectory scratch;
+    SickBay bay;
+    auto engine = engine::open_engine(test_options(0, scratch.path()), bay.wrap());
+    ASSERT_TRUE(engine) << engine.error().message();
+    bay.stall();
+    store_and_wait(**engine, test_chain(1, 20));
+    EXPECT_FALSE(close_soon(**engine, Seconds(limit))) << limit;
+    bay.release();
+  }
+}
+
+TEST(Closing, WhatWasTakenIsAnsweredByTheTimeItIsClosed) {
+  const Chain keys = test_chain(1, 50);
+  std::vector<std::vector<std::byte>> rows;
+  for (const BlockKey& key : keys) rows.push_back(test_row(key));
+  for (int round = 0; round < 20; ++round) {
+    const auto engine = test_engine(test_options(100, ""));
+    ASSERT_TRUE(engine);
+    StoreRequest request{.chain = keys};
+    for (const auto& row : rows) request.rows.push_back(row.data());
+    std::atomic<int> answers = 0;
+    request.on_done = [&](const StoreOutcome&) { ++answers; };
+    LoadOptions options;
+    options.on_progress = [&](const LoadProgress& now) { answers += now.end != LoadEnd::running ? 1 : 0; };
+    ASSERT_TRUE(engine->store(std::move(request)));
+    const auto load = engine->load(test_request(1, keys), std::move(options));
+    EXPECT_TRUE(engine->close(Seconds(5)));
+    ASSERT_EQ(answers, 2) << "round " << round;
+  }
+}
+
+TEST(Closing, WhoLoadsAfterwardsIsToldToComputeOnTheEngineThread) {
+  const auto engine = test_engine(test_options(100, ""));
+  ASSERT_TRUE(engine);
+  const Chain keys = test_chain(1, 4);
+  store_and_wait(*engine, keys);
+  EXPECT_TRUE(engine->close(Seconds(5)));
+  Request request = test_request(1, keys);
+  request.resident = Tokens(kBlockTokens);
+  std::promise<std::pair<LoadProgress, std::thread::id>> told;
+  LoadOptions options;
+  options.on_progress = [&](const LoadProgress& now) { told.set_value({now, std::this_thread::get_id()}); };
+  const auto load = engine->load(request, std::move(options));
+  EXPECT_EQ(load->progress().end, LoadEnd::cancelled);
+  EXPECT_EQ(load->count(), 0U);
+  for (const Plan& plan : {load->plan(), engine->plan(request)}) {
+    EXPECT_EQ(plan.to_load(), Tokens(0));
+    EXPECT_EQ(plan.to_compute(), request.prompt - request.resident);
+  }
+  const auto [now, thread] = soon(told.get_future());
+  EXPECT_EQ(now.end, LoadEnd::cancelled);
+  EXPECT_NE(thread, std::this_thread::get_id());
+  engine->hint(request);
+  engine->cancel(1);
+}
+
+TEST(Closing, WhoLoadsAfterwardsIsAnsweredBeforeTheEngineIsGone) {
+  std::atomic<int> calls = 0;
+  std::shared_ptr<Load> load;
+  {
+    const auto engine = test_engine(test_options(100, ""));
+    ASSERT_TRUE(engine);
+    EXPECT_TRUE(engine->close(Seconds(5)));
+    LoadOptions options;
+    options.on_progress = [&](const LoadProgress&) { ++calls; };
+    load = engine->load(test_request(1, test_chain(1, 4)), std::move(options));
+  }
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(StoreDoor, CountsWhoIsInsideAndLetsNobodyInOnceItIsShut) {
+  using Answer = engine::StoreDoor::Answer;
+  engine::StoreDoor door(2);
+  EXPECT_EQ(door.enter(), Answer::in);
+  EXPECT_EQ(door.enter(), Answer::in);
+  EXPECT_EQ(door.enter(), Answer::full);
+  door.leave();
+  EXPECT_FALSE(door.empty());
+  door.shut();
+  EXPECT_EQ(door.enter(), Answer::shut) << "there is room, but nobody answers any more";
+  EXPECT_FALSE(door.empty()) << "who came in before is waited for";
+  door.turn_back();
+  EXPECT_TRUE(door.empty());
+  EXPECT_EQ(door.refused(), 2U);
+}
+
+TEST(StoreDoor, WhoCameInIsSeenByWhoShutsIt) {
+  for (int round = 0; round < 200; ++round) {
+    engine::StoreDoor door(1 << 20);
+    std::atomic<int> in = 0;
+    std::thread hosts([&] {
+      while (door.enter() == engine::StoreDoor::Answer::in) ++in;
+    });
+    while (door.empty()) std::this_thread::yield();
+    door.shut();
+    hosts.join();
+    for (; in > 0; --in) {
+      ASSERT_FALSE(door.empty());
+      door.leave();
+    }
+    ASSERT_TRUE(door.empty());
+  }
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::vector<std::string> lines;
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(DecisionLog, IsInItsFileWhileTheEngineRuns) {
+  const ScratchDirectory scratch;
+  EngineOptions options = test_options(100, "");
+  options.decision_log = scratch.path() + "/decisions";
+  const auto engine = test_engine(std::move(options));
+  ASSERT_TRUE(engine);
+  const Chain keys = test_chain(1, 4);
+  for (RequestId id = 1; id <= 3; ++id) engine->load(test_request(id, keys))->wait();
+  SteadyClock clock;
+  const std::string path = scratch.path() + "/decisions";
+  for (int i = 0; i < 1000 && lines_of(path).size() < 3; ++i) clock.sleep(Seconds(0.01));
+  const std::vector<std::string> lines = lines_of(path);
+  ASSERT_EQ(lines.size(), 3U) << "a kill now would lose what is not there yet";
+  EXPECT_NE(lines[2].find("req=3"), std::string::npos) << lines[2];
+  EXPECT_TRUE(engine->status().alarms.empty());
+}
+
+TEST(DecisionLog, ThatCannotBeOpenedIsToldWithAllOtherTroubles) {
+  EngineOptions options = test_options(100, "/nowhere/tier");
+  options.decision_log = "/nowhere/decisions";
+  const auto engine = Engine::open(std::move(options));
+  ASSERT_FALSE(engine);
+  EXPECT_NE(engine.error().message().find("/nowhere/decisions"), std::string::npos)
+      << engine.error().message();
+  EXPECT_NE(engine.error().message().find("/nowhere/tier"), std::string::npos) << engine.error().message();
+}
+
+TEST(DecisionLog, OnAFullDiskLosesLinesAndSaysSo) {
+  EngineOptions options = test_options(100, "");
+  options.decision_log = "/dev/full";
+  const auto engine = test_engine(std::move(options));
+  ASSERT_TRUE(engine);
+  engine->load(test_request(1, test_chain(1, 4)))->wait();
+  SteadyClock clock;
+  for (int i = 0; i < 1000 && engine->status().alarms.empty(); ++i) clock.sleep(Seconds(0.01));
+  ASSERT_EQ(engine->status().alarms.size(), 1U);
+  EXPECT_NE(engine->status().alarms[0].find("ENOSPC"), std::string::npos) << engine->status().alarms[0];
+}
+
+TEST(DecisionLog, OnADiskThatIsStuckHoldsNothingUp) {
+  const ScratchDirectory scratch;
+  const std::string path = scratch.path() + "/pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::fstream nobody_reads(path, std::ios::in | std::ios::out);  // it fills up
+  EngineOptions options = test_options(100, "");
+  options.decision_log = path;
+  const auto engine = test_engine(std::move(options));
+  ASSERT_TRUE(engine);
+  const Chain keys = test_chain(1, 4);
+  store_and_wait(*engine, keys);
+  for (RequestId id = 1; id <= 2000; ++id) {
+    std::promise<LoadEnd> end;
+    LoadOptions load_options;
+    load_options.on_progress = [&](const LoadProgress& now) {
+      if (now.end != LoadEnd::running) end.set_value(now.end);
+    };
+    const auto load = engine->load(test_request(id, keys), std::move(load_options));
+    ASSERT_EQ(soon(end.get_future()), LoadEnd::complete) << id;
+  }
+  EXPECT_TRUE(close_soon(*engine, Seconds(5)));
+}
+
+}  // namespace
+}  // namespace fulcrum::test
