@@ -84,7 +84,10 @@ engine::CoreParts SimMachine::parts() {
   parts.row_bytes = Bytes(static_cast<std::int64_t>(kRow));
   parts.root = BlockKey::root(name());
   parts.copier = &copier_;
-  parts.on_engine = [this](std::function<void()> call) { queue_.push_back(std::move(call)); };
+  parts.on_engine = [this](std::function<void()> call) {
+    const bool lost = options_.loses_callback > 0 && ++callbacks_ % options_.loses_callback == 0;
+    if (!lost) queue_.push_back(std::move(call));
+  };
   parts.on_released = [this](engine::LoadId) { queue_.push_back([this] { core_->released(now()); }); };
   parts.on_dropped = [this](engine::LoadId id) {
     queue_.push_back([this, id] { core_->dropped(id, now()); });

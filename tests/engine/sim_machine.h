@@ -34,6 +34,8 @@ struct SimMachineOptions {
   std::function<std::unique_ptr<Tier>(std::unique_ptr<Tier>)> wrap{};
   /// Mutant: the engine is told the time, but not that it passed. 0: none; else it is told this often only.
   Seconds oversleep{};
+  /// Mutant: every so many callbacks one is lost. 0: none.
+  int loses_callback = 0;
 };
 
 class SimMachine {
@@ -87,6 +89,7 @@ class SimMachine {
   Seconds step_{};
   Seconds next_told_{};
   Seconds longest_start_{};
+  int callbacks_ = 0;
   int starts_ = 0;
   int replaced_ = 0;
 };

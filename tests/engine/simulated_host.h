@@ -41,11 +41,19 @@ class SimulatedHost {
     Seconds due{};
   };
 
+  /// What the callback of a load was told.
+  struct Told {
+    LoadProgress last;
+    bool any = false;
+    bool gone = false;  ///< the host has dropped the load
+  };
+
   struct Pending {
     std::size_t session = 0;
     std::shared_ptr<engine::LoadState> load;
     std::vector<BlockKey> keys;
     std::vector<std::byte> into;
+    std::shared_ptr<Told> told = std::make_shared<Told>();
     Seconds deadline{};
     Seconds gives_up = kNever;  ///< the host's own
   };
@@ -60,6 +68,7 @@ class SimulatedHost {
   void turn(std::size_t i);
   void store(std::size_t i);
   void look_at(Pending& pending);
+  void hear(Told& told, const LoadProgress& now);
   void watch();
   void end_of(Pending& pending);
   void lose_everything();

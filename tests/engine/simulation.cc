@@ -59,6 +59,7 @@ void SimulatedHost::turn(std::size_t i) {
       load.into.push_back(&pending.into[b * SimMachine::kRow]);
   }
   if (random_.below(20) == 0) pending.gives_up = machine_.now() + Seconds(0.01 * random_.uniform());
+  load.on_progress = [this, told = pending.told](const LoadProgress& now) { hear(*told, now); };
   const Seconds own = load.deadline > Seconds(0) ? load.deadline : Seconds(5);
   pending.load = machine_.core().load(request, std::move(load), machine_.now());
   pending.deadline = machine_.now() + std::min({own, Seconds(5), pending.load->plan().stop_loss});
@@ -72,7 +73,10 @@ void SimulatedHost::end_of(Pending& pending) {
   if (options_.keeps_a_row && !kept_ && pending.load->progress().ready > 0 && pending.into.empty()) {
     kept_ = pending.load;
   }
-  if (pending.load != kept_) pending.load->give_up();
+  if (pending.load != kept_) {
+    pending.load->give_up();
+    pending.told->gone = true;
+  }
   Session& session = sessions_[pending.session];
   offers_.push_back({pending.session, machine_.now() + kGenerates});
   session.stored = session.chain.size();

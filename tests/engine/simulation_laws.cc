@@ -17,8 +17,20 @@ void SimulatedHost::breaks(const std::string& what) {
   }
 }
 
+// The callback of a load: after each step forward, and once with the end.
+void SimulatedHost::hear(Told& told, const LoadProgress& now) {
+  if (told.gone) breaks("a callback came after its load was dropped");
+  if (told.any && told.last.end != LoadEnd::running) breaks("a callback came after the end was told");
+  if (told.any && now.end == LoadEnd::running && now.ready <= told.last.ready)
+    breaks("a callback came although nothing had come");
+  told.last = now;
+  told.any = true;
+}
+
 void SimulatedHost::look_at(Pending& pending) {
   const LoadProgress progress = pending.load->progress();
+  if (progress.ready != pending.told->last.ready || progress.end != pending.told->last.end)
+    breaks("a callback was not told what its load shows");
   if (progress.ready > pending.load->count()) breaks("more is ready than was to come");
   if (progress.end == LoadEnd::complete && progress.ready != pending.load->count())
     breaks("a complete load is not complete");

@@ -110,6 +110,13 @@ TEST(Simulation, NoticesAnEngineThatOversleepsItsDeadlines) {
   EXPECT_TRUE(breaks(report, "after its deadline")) << report.text();
 }
 
+TEST(Simulation, NoticesACallbackThatIsLost) {
+  SimulationOptions options{.seed = 6, .length = Seconds(600), .fault_every = Seconds(0)};
+  options.machine.loses_callback = 50;
+  const SimulationReport report = simulate(options);
+  EXPECT_TRUE(breaks(report, "a callback was not told")) << report.text();
+}
+
 TEST(Simulation, NoticesARowThatIsNeverGivenBack) {
   const SimulationReport report =
       simulate({.seed = 5, .length = Seconds(600), .fault_every = Seconds(0), .keeps_a_row = true});
