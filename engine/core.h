@@ -83,7 +83,7 @@ class EngineCore {
   void step(Seconds now);
   [[nodiscard]] Seconds next_step() const;
 
-  /// Ends loads and takes nothing new; quiet() once nothing is under way any more.
+  /// Ends loads and takes nothing new: no copy begins from here on; quiet() once nothing is under way.
   void begin_close(Seconds now);
   [[nodiscard]] bool quiet() const;
   /// Closes the ports, at most so long for all of them. False where a device keeps something.

@@ -101,6 +101,8 @@ bool RealEngine::close(Seconds limit) {
     const auto wait = std::chrono::duration<double>(limit.value());
     clean_ = quiet_.wait_for(lock, wait, [&] { return core_->quiet() && door_.empty(); });
   }
+  // Where there was no time for it behind the stores that were taken: no copy begins from here on.
+  or_stop("close()", [&] { with_core([&](Seconds now) { core_->begin_close(now); }); });
   // The ports' threads post their last news; the engine thread must not hold the core's lock meanwhile.
   if (!core_->close_ports(std::max(Seconds(0.05), deadline - clock_.now()))) clean_ = false;
   copier_->stop();

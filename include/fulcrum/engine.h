@@ -17,14 +17,25 @@
 // -9.
 //
 // Blocks: a row is all bytes of one block, `row_bytes` of them; the engine never interprets them. Chains are
-// always given from their first block on.
+// always given from their first block on, each key made from the one before it. A chain that begins in the
+// middle of one that is known is another chain.
+//
+// Requests: ids of requests that are alive at the same time are different. A hint is followed by load() or
+// cancel() with its id, which give back what is read ahead for it. A request that can not be planned (no
+// positive prompt, a negative number of resident tokens, a key twice, numbers that are none, a null row in
+// `into`) is answered as if nothing were known: compute it all. status() says what was wrong.
 //
 // Threads: every method may be called from any thread. One engine thread decides and runs all callbacks, one
-// at a time; each file tier has a thread of its own, copies have `copy_threads`. Callbacks must not block and
-// may call the engine, but not close() or the destructor. plan(), hint() and load() take the engine's lock
-// for microseconds; store() and cancel() only a queue's. Lifetimes: a Load stays good after the engine is
-// closed and gone. Rows that were given to store() must stay unchanged until its on_done, which comes exactly
-// once for each store() that was not refused.
+// at a time, also before the call that they belong to has returned; each file tier has a thread of its own,
+// copies have `copy_threads`. Callbacks must not block and may call the engine and drop any Load, but not
+// close() or destroy the engine. plan(), hint() and load() take the engine's lock for microseconds; store()
+// and cancel() only a queue's. Host objects that a callback captures are destroyed without any lock of the
+// engine, by the engine thread behind the last call or by whoever drops the Load.
+//
+// Lifetimes: a Load stays good after the engine is closed and gone. Rows that were given to store() must stay
+// unchanged until its on_done, which comes exactly once for each store() that was not refused; rows of `into`
+// must stay until the load has ended or is dropped. All callbacks have come by the time close() returns,
+// those of calls that were made later by the time the engine is destroyed; none comes afterwards.
 #pragma once
 
 #include <coroutine>
@@ -48,8 +59,10 @@ struct EngineOptions {
   Namespace name{};  ///< whose bytes these are: a tier of other bytes is never served
   PolicyConfig policy{};
   MachineProfile profile{};
-  Bytes row_bytes{};           ///< of a block; 0: the profile's KV bytes per token times block_tokens
-  std::string decision_log{};  ///< file that gets a line for each decision (fulcrum explain); empty: none
+  Bytes row_bytes{};  ///< of a block; 0: the profile's KV bytes per token times block_tokens
+  /// File that gets a line for each decision (fulcrum explain), moments later; empty: none. A disk that does
+  /// not take them costs lines, never time: status() tells.
+  std::string decision_log{};
   bool other_machine = false;  ///< run although the profile was measured elsewhere
 };
 
@@ -67,15 +80,22 @@ struct LoadProgress {
 };
 
 struct LoadOptions {
-  Seconds deadline{0};  ///< most that it may take; 0: the policy's. The plan's stop-loss binds as well
+  /// Most that it may take; what is not positive: the policy's. The plan's stop-loss binds as well.
+  Seconds deadline{0};
   /// Rows of the host for the blocks behind the resident ones, front to back: blocks count as ready once they
-  /// are copied there, and no more than there are rows for are loaded. Empty: blocks are read in place, by
-  /// row().
+  /// are copied there, and no more than there are rows for are planned and read. Empty: blocks are read in
+  /// place, by row().
   std::vector<std::byte*> into{};
-  std::function<void(const LoadProgress&)> on_progress{};  ///< on the engine thread, at least at the end
+  /// On the engine thread: after blocks became ready, and exactly once, the last time, with the end; also for
+  /// a plan that loads nothing. Steps that follow each other quickly may be told in one call.
+  std::function<void(const LoadProgress&)> on_progress{};
 };
 
-/// A load on its way, and the rows that it brought. Destroying it gives it up and releases its rows.
+/// A load on its way, and the rows that it brought. Destroying it gives it up and releases its rows: on any
+/// thread and at any moment, inside of a callback too. Afterwards nothing is written to `into`, and
+/// on_progress does not come. For this it waits, where a part is just being copied to `into`, for that part,
+/// and where its own on_progress runs on another thread, for that call: so hold no lock that on_progress
+/// takes. Who waits in until() is resumed with the end; who waits in wait() must hold the Load meanwhile.
 class Load {
  public:
   virtual ~Load() = default;
@@ -169,8 +189,8 @@ struct EngineStatus {
   std::uint64_t stores_refused = 0;
   std::size_t indexed_blocks = 0;
   std::size_t free_rows = 0;
-  std::vector<std::string>
-      alarms;  ///< e.g. "recalibrate tier nvme: loads take 2.3 times as long as measured"
+  /// What someone should look at, e.g. "recalibrate tier nvme: loads take 2.3 times as long as measured".
+  std::vector<std::string> alarms;
 };
 
 class Engine {
@@ -178,7 +198,7 @@ class Engine {
   /// Opens the tiers, recovers what they hold, starts the threads. All that is wrong is reported at once: a
   /// path that is missing, not writable, in use by another engine (which one) or holds other bytes, a
   /// capacity that the disk or memory has no room for, a profile of another machine or a contradiction with
-  /// the policy. Kinds: those of the first problem.
+  /// the policy, a decision log that cannot be opened. Kinds: those of the first problem.
   static Result<std::unique_ptr<Engine>> open(EngineOptions options);
   virtual ~Engine() = default;
   Engine(const Engine&) = delete;
@@ -186,17 +206,19 @@ class Engine {
 
   [[nodiscard]] virtual Plan plan(const Request& request) const = 0;
   virtual void hint(const Request& request) = 0;
-  /// Decides and starts. Never null; a plan that loads nothing is complete at once.
+  /// Decides and starts. Never null; a plan that loads nothing is complete at once. Once the engine is closed
+  /// nothing is loaded, and the end is `cancelled`.
   [[nodiscard]] virtual std::shared_ptr<Load> load(const Request& request, LoadOptions options = {}) = 0;
   /// Kinds, on_done does not come: busy (too many stores wait to be copied), no_memory, interrupted
-  /// (the engine is closed), bad_input (counts that do not match).
+  /// (the engine is closed), bad_input (counts that do not match, null rows, a key twice).
   virtual Result<void> store(StoreRequest request) = 0;
   virtual void cancel(RequestId request) = 0;
 
   [[nodiscard]] virtual EngineStatus status() const = 0;
   [[nodiscard]] virtual Bytes row_bytes() const = 0;
-  /// Ends loads and stores, lets writes under way finish within `limit`, closes the tiers. The destructor
-  /// does the same with 5 s. False where something had to be left behind; the next start recovers without it.
+  /// Ends loads and stores, lets writes under way finish within `limit` (at most a day; negative or not a
+  /// number: no time), closes the tiers. The destructor does the same with 5 s. False where something had to
+  /// be left behind; the next start recovers without it.
   virtual bool close(Seconds limit) = 0;
 
  protected:

@@ -63,6 +63,31 @@ TEST(Closing, WhatWasTakenIsAnsweredByTheTimeItIsClosed) {
   }
 }
 
+TEST(Closing, WhatWasTakenIsAnsweredAlsoWhereThereIsNoTimeForIt) {
+  const auto engine = test_engine(test_options(100, ""));
+  ASSERT_TRUE(engine);
+  const Chain keys = test_chain(1, 4);
+  std::promise<void> entered;
+  std::promise<void> leave;
+  LoadOptions options;
+  options.on_progress = [&](const LoadProgress&) {  // keeps the engine thread from its work
+    entered.set_value();
+    leave.get_future().wait();
+  };
+  const auto load = engine->load(test_request(1, keys), std::move(options));
+  soon(entered.get_future());
+  const std::vector<std::byte> row(kRowBytes);
+  StoreRequest request{.chain = keys, .rows = std::vector(keys.size(), row.data())};
+  std::promise<void> answered;
+  request.on_done = [&](const StoreOutcome&) { answered.set_value(); };
+  ASSERT_TRUE(engine->store(std::move(request)));
+  auto closed = std::async(std::launch::async, [&] { return engine->close(Seconds(0)); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  leave.set_value();
+  soon(answered.get_future());
+  EXPECT_FALSE(soon(std::move(closed)));
+}
+
 TEST(Closing, WhoLoadsAfterwardsIsToldToComputeOnTheEngineThread) {
   const auto engine = test_engine(test_options(100, ""));
   ASSERT_TRUE(engine);
