@@ -85,6 +85,7 @@ class EngineCore {
 
   /// Ends loads and takes nothing new: no copy begins from here on; quiet() once nothing is under way.
   void begin_close(Seconds now);
+  [[nodiscard]] bool closing() const { return closing_; }
   [[nodiscard]] bool quiet() const;
   /// Closes the ports, at most so long for all of them. False where a device keeps something.
   bool close_ports(Seconds limit);

@@ -14,6 +14,7 @@ namespace {
 constexpr int kStoresWaiting = 256;
 constexpr Seconds kDestructorLimit{5};
 constexpr Seconds kLongestClose{86400};
+constexpr Seconds kLeast{0.05};  // for what takes moments where all is well
 constexpr Seconds kLogLimit{1};  // for the last lines of the decision log
 
 }  // namespace
@@ -99,18 +100,18 @@ bool RealEngine::close(Seconds limit) {
   {
     std::unique_lock lock(mutex_);
     const auto wait = std::chrono::duration<double>(limit.value());
-    clean_ = quiet_.wait_for(lock, wait, [&] { return core_->quiet() && door_.empty(); });
+    clean_ = quiet_.wait_for(lock, wait, [&] { return core_->closing() && core_->quiet() && door_.empty(); });
   }
   // Where there was no time for it behind the stores that were taken: no copy begins from here on.
   or_stop("close()", [&] { with_core([&](Seconds now) { core_->begin_close(now); }); });
   // The ports' threads post their last news; the engine thread must not hold the core's lock meanwhile.
-  if (!core_->close_ports(std::max(Seconds(0.05), deadline - clock_.now()))) clean_ = false;
+  if (!core_->close_ports(std::max(kLeast, deadline - clock_.now()))) clean_ = false;
   copier_->stop();
   or_stop("close()", [&] {
     thread_.wake_no_more();
     thread_.drain();  // whoever waits for a callback gets it
   });
-  if (opened_.decisions) opened_.decisions->close(kLogLimit);
+  if (opened_.decisions) opened_.decisions->close(std::clamp(deadline - clock_.now(), kLeast, kLogLimit));
   return clean_;
 }
 
