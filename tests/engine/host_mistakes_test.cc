@@ -132,6 +132,7 @@ TEST(HostMistakes, AChainThatIsGivenFromItsMiddleOnIsUnknownAndIsNotKept) {
   engine->hint(test_request(1, back));
   EXPECT_EQ(engine->load(test_request(1, back))->wait().ready, 0U);
   EXPECT_EQ(store_and_wait(*engine, back).kept, 0U);
+  EXPECT_EQ(engine->status().indexed_blocks, 10U) << "a key is known once";
   Chain other = test_chain(2, 5);  // as long as what comes before it, but something else
   other.insert(other.end(), back.begin(), back.end());
   EXPECT_EQ(engine->load(test_request(2, other))->wait().ready, 0U);
