@@ -59,7 +59,7 @@ CoreParts RealEngine::parts() {
     post([this, copy](Seconds now) { core_->copied(copy, now); });
   };
   if (opened_.decisions) {
-    parts.on_decision = [this](std::string line) { opened_.decisions->append(std::move(line)); };
+    parts.on_decision = [this](const std::string& line) { opened_.decisions->append(line); };
   }
   return parts;
 }

@@ -84,6 +84,7 @@ Plan plan_of_nothing(const Request& request) {
   plan.request = request.id;
   plan.prompt = std::max(request.prompt, Tokens(0));
   plan.resident = plan.load_end = std::clamp(request.resident, Tokens(0), plan.prompt);
+  plan.reason.choice = plan.resident > Tokens(0) ? Choice::resident : Choice::miss;
   return plan;
 }
 

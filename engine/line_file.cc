@@ -104,7 +104,7 @@ LineFile::~LineFile() {
   close(Seconds(0));
 }
 
-void LineFile::append(std::string line) {
+void LineFile::append(std::string_view line) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->waiting.size() + line.size() >= kMostWaiting) {
     ++shared_->lost;

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "fulcrum/result.h"
 #include "fulcrum/units.h"
@@ -22,7 +23,7 @@ class LineFile {
   LineFile& operator=(const LineFile&) = delete;
 
   /// `line` has no line end.
-  void append(std::string line);
+  void append(std::string_view line);
   /// What went wrong, and how many lines that has cost so far; empty where all is well.
   [[nodiscard]] std::string trouble() const;
   /// Writes what is left, within `limit`. False where the disk did not take it by then.
