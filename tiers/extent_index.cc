@@ -81,8 +81,33 @@ std::size_t ExtentIndex::lower(const std::vector<ExtentId>& siblings, std::uint3
   return static_cast<std::size_t>(found - siblings.begin());
 }
 
+std::pair<std::size_t, std::size_t> ExtentIndex::overlap(const ExtentFacts& facts) const {
+  const std::vector<ExtentId>& siblings = by_segment_[facts.segment];
+  const auto end_of = [this](const ExtentFacts& of) { return row_page(of.page, of.blocks.size(), stride_); };
+  std::size_t begin = lower(siblings, facts.page);
+  const std::size_t end = lower(siblings, end_of(facts));
+  // They share no page with each other: only the one before can reach so far.
+  if (begin > 0 && end_of(extents_[siblings[begin - 1]].facts) > facts.page) --begin;
+  return {begin, std::max(begin, end)};
+}
+
+std::uint32_t ExtentIndex::make_way(const ExtentFacts& facts) {
+  const auto [begin, end] = overlap(facts);
+  std::vector<ExtentId>& siblings = by_segment_[facts.segment];
+  const auto first = siblings.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto last = siblings.begin() + static_cast<std::ptrdiff_t>(end);
+  if (first == last) return 0;
+  std::vector<BlockKey> dropped;
+  std::for_each(first, last, [&](ExtentId id) { empty(id, dropped); });
+  siblings.erase(first, last);
+  std::erase_if(changed_, [this](ExtentId id) { return !extents_[id].changed; });
+  return static_cast<std::uint32_t>(end - begin);
+}
+
 ExtentIndex::ExtentId ExtentIndex::add(ExtentFacts facts) {
   FULCRUM_CHECK(facts.segment < by_segment_.size() && facts.blocks.size() <= kExtentBlocks, "a bad extent");
+  const auto [begin, end] = overlap(facts);
+  FULCRUM_CHECK(begin == end, "two extents on one page");
   ExtentId id = static_cast<ExtentId>(extents_.size());
   if (vacant_.empty()) {
     extents_.emplace_back();
@@ -91,7 +116,7 @@ ExtentIndex::ExtentId ExtentIndex::add(ExtentFacts facts) {
     vacant_.pop_back();
   }
   std::vector<ExtentId>& siblings = by_segment_[facts.segment];
-  siblings.insert(siblings.begin() + static_cast<std::ptrdiff_t>(lower(siblings, facts.page)), id);
+  siblings.insert(siblings.begin() + static_cast<std::ptrdiff_t>(begin), id);
   extents_[id].facts = std::move(facts);
   std::vector<StoredBlock>& blocks = extents_[id].facts.blocks;
   for (std::size_t i = 0; i < blocks.size(); ++i) {
@@ -167,18 +192,20 @@ void ExtentIndex::apply(const WorthRecord& record) {
   }
 }
 
+void ExtentIndex::empty(ExtentId id, std::vector<BlockKey>& dropped) {
+  Entry& entry = extents_[id];
+  for (const StoredBlock& block : entry.facts.blocks) {
+    if (!block.live()) continue;
+    dropped.push_back(block.key);
+    remove(slot_of(block.key));
+  }
+  entry = {};
+  vacant_.push_back(id);
+}
+
 std::vector<BlockKey> ExtentIndex::drop_segment(std::uint32_t segment) {
   std::vector<BlockKey> dropped;
-  for (const ExtentId id : by_segment_[segment]) {
-    Entry& entry = extents_[id];
-    for (const StoredBlock& block : entry.facts.blocks) {
-      if (!block.live()) continue;
-      dropped.push_back(block.key);
-      remove(slot_of(block.key));
-    }
-    entry = {};
-    vacant_.push_back(id);
-  }
+  for (const ExtentId id : by_segment_[segment]) empty(id, dropped);
   std::erase_if(changed_, [this](ExtentId id) { return !extents_[id].changed; });
   by_segment_[segment] = {};
   return dropped;

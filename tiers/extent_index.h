@@ -3,7 +3,7 @@
 //
 // Extents are known by a small number until their segment is dropped. A key is held at one place: where it
 // is added again, the newer place counts and the older row is gone. A block whose worth is kGone cannot be
-// found any more; its row is dead space until the segment is reclaimed.
+// found any more; its row is dead space until the segment is reclaimed. No two extents share a page.
 // Threads: one at a time.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fulcrum/key.h"
@@ -29,10 +30,14 @@ class ExtentIndex {
  public:
   using ExtentId = std::uint32_t;
 
-  explicit ExtentIndex(std::uint32_t segments) : by_segment_(segments) {}
+  /// `stride`: of a row on the device.
+  ExtentIndex(std::uint32_t segments, std::int64_t stride) : stride_(stride), by_segment_(segments) {}
 
-  /// Blocks whose worth is kGone are kept as dead rows only.
+  /// Blocks whose worth is kGone are kept as dead rows only. Its pages are free: see make_way().
   ExtentId add(ExtentFacts facts);
+  /// Takes out whatever lies on pages that these facts claim, with all its blocks; how many extents. A store
+  /// never writes a page twice in one life of a segment: only a journal that is damaged says so.
+  std::uint32_t make_way(const ExtentFacts& facts);
   [[nodiscard]] std::optional<BlockPlace> find(const BlockKey& key) const;
   [[nodiscard]] const ExtentFacts& extent(ExtentId id) const { return extents_[id].facts; }
   [[nodiscard]] const StoredBlock& block(const BlockPlace& place) const {
@@ -73,9 +78,14 @@ class ExtentIndex {
   void grow();
   /// Where among a segment's extents, in order of place, the first one at `page` or behind it is.
   [[nodiscard]] std::size_t lower(const std::vector<ExtentId>& siblings, std::uint32_t page) const;
+  /// Where among them the extents begin that share a page with these facts; one past the last of them.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> overlap(const ExtentFacts& facts) const;
   void mark(ExtentId id);
   void kill(const BlockPlace& place);
+  /// Takes the extent out of all but its segment's list; adds the keys that were still held there.
+  void empty(ExtentId id, std::vector<BlockKey>& dropped);
 
+  std::int64_t stride_;
   std::vector<Entry> extents_;
   std::vector<ExtentId> vacant_;
   std::vector<std::vector<ExtentId>> by_segment_;

@@ -63,6 +63,7 @@ Result<StoreStart> recover(StoreReader& reader, const std::vector<FoundSuperbloc
     start.state.time_ms = journal->time_ms;
     break;
   }
+  start.report.dropped_records += start.state.contradicted;
   settle_segments(newest.layout, start.state);
   trim(static_cast<std::uint64_t>(newest.layout.capacity().value() / newest.layout.row_bytes.value()),
        start.state);

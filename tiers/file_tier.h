@@ -57,7 +57,7 @@ struct RecoveryReport {
   bool clean = false;  ///< the last owner closed it
   std::uint64_t blocks = 0;
   std::uint64_t records = 0;          ///< of the journal
-  std::uint64_t dropped_records = 0;  ///< torn or damaged, and what came after them
+  std::uint64_t dropped_records = 0;  ///< torn or damaged, what came after them, or contradicted
   Seconds elapsed{};
 };
 

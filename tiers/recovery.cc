@@ -9,6 +9,7 @@
 namespace fulcrum {
 namespace {
 
+/// Not row_page(): what a journal claims may not fit into 32 bits.
 std::int64_t end_page(const ExtentFacts& facts, const FileLayout& layout) {
   const auto rows = static_cast<std::int64_t>(facts.blocks.size());
   return std::int64_t{facts.page} + 1 + rows * (layout.stride() / static_cast<std::int64_t>(kPage));
@@ -24,6 +25,7 @@ class Replay {
     if (!enter(facts.segment, facts.generation)) return;
     Segment& segment = state_.segments[facts.segment];
     segment.head = std::max(segment.head, static_cast<std::uint32_t>(end_page(facts, layout_)));
+    state_.contradicted += state_.index.make_way(facts);
     state_.index.add(std::move(facts));
   }
   void operator()(const SegmentRecord& record) {

@@ -15,12 +15,16 @@ struct StoreState {
   SegmentTable segments;
   WriteHistory history;
   std::uint64_t time_ms = 0;  ///< the store's time: how long it has been open, all in all
+  /// Extents that a later record of the same life of their segment wrote over: no store says so.
+  std::uint64_t contradicted = 0;
 
-  explicit StoreState(const FileLayout& layout) : index(layout.segments), segments(layout.segments) {}
+  explicit StoreState(const FileLayout& layout)
+      : index(layout.segments, layout.stride()), segments(layout.segments) {}
 };
 
 /// Takes up a record, in their order. What does not fit the layout, or is of a segment's earlier life, is
-/// left out.
+/// left out. Of two extents that share a page the later one counts, as their rows were written in that order:
+/// the earlier one is gone with all its blocks.
 void take_up(Record& record, const FileLayout& layout, StoreState& state);
 void take_up(std::span<Record> records, const FileLayout& layout, StoreState& state);
 /// After the replay: gives every segment its state. The one with most room left is open again.

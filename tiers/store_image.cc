@@ -111,6 +111,7 @@ Result<bool> replay_journal(StoreImage& image, std::span<const FoundSuperblock> 
     image.records = journal->records.size();
     image.state.time_ms = journal->time_ms;
     take_up(journal->records, image.superblock.layout, image.state);
+    image.lost_records += image.state.contradicted;
     settle_segments(image.superblock.layout, image.state);
     const FileLayout& layout = image.superblock.layout;
     trim(static_cast<std::uint64_t>(layout.capacity().value() / layout.row_bytes.value()), image.state);

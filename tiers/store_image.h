@@ -38,7 +38,7 @@ struct StoreImage {
   StoreState state;
   std::uint64_t batches = 0;  ///< of the journal
   std::uint64_t records = 0;
-  std::uint64_t lost_records = 0;  ///< damaged, and what came after the damage
+  std::uint64_t lost_records = 0;  ///< damaged, behind damage, or contradicted
   AlignedBuffer memory;            ///< of transfers: outlives the device
   std::unique_ptr<FileDevice> device;
 
@@ -48,9 +48,9 @@ struct StoreImage {
         superblock(std::move(newest)),
         state(superblock.layout) {}
 
-  /// The journal broke off in the middle, and no crash can have been the cause.
+  /// The journal broke off in the middle or contradicts itself, and no crash can have been the cause.
   [[nodiscard]] bool journal_damaged() const {
-    return lost_records > 1 || (superblock.clean && lost_records > 0);
+    return lost_records > 1 || state.contradicted > 0 || (superblock.clean && lost_records > 0);
   }
 
   /// Kinds: bad_input (no store there), mismatch (a newer format), corrupt (no superblock is valid, or the
