@@ -32,6 +32,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 void Problems::add(Mark mark, std::string what) {
+  // Values are quoted as they stand in the file: one of several lines stays one problem on one line.
+  std::ranges::replace_if(
+      what, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; }, ' ');
   problems_.push_back({mark, std::move(what)});
 }
 

@@ -113,7 +113,8 @@ Result<DecisionRecord> decide_again(const DecisionRecord& record, const PolicyCo
       const std::string& name = record.tiers[index_of(a.tier)];
       const auto found = std::find(anew.tiers.begin(), anew.tiers.end(), name);
       if (found == anew.tiers.end()) {
-        return make_error(ErrorKind::mismatch, "decide again", {}, "the policy has no tier '" + name + "'");
+        return make_error(ErrorKind::mismatch, "decide again", "policy", "it has no tier '" + name + "'",
+                          "give a policy with the tiers of the decision, or the one that it was taken under");
       }
       a.tier = static_cast<TierId>(found - anew.tiers.begin());
       Tokens& own = tokens[index_of(a.tier)];

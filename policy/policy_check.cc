@@ -181,7 +181,8 @@ Result<void> PolicyConfig::check_against(const MachineProfile& profile) const {
   if (problems.empty()) return {};
   std::string lines;
   for (const std::string& problem : problems) lines += (lines.empty() ? "" : "\n") + problem;
-  return make_error(ErrorKind::mismatch, "use policy", {}, std::move(lines));
+  return make_error(ErrorKind::mismatch, "use", "the policy", std::move(lines),
+                    "change these keys, or calibrate this machine anew");
 }
 
 std::vector<std::string> PolicyConfig::too_large_for(const MachineProfile& profile) const {

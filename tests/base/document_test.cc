@@ -67,6 +67,12 @@ TEST(DocumentTree, OfALargeMapIsCheckedInLinearTime) {
   EXPECT_EQ(problems.size(), 100000U);
 }
 
+TEST(DocumentTree, AProblemIsOneLineWhateverTheValueThatItQuotes) {
+  Problems problems("f");
+  problems.add({1, 2}, "wants a number, got 'a\nb\x1b[2J'");
+  EXPECT_EQ(problems.error("read").detail, "f:1:2: wants a number, got 'a b [2J'");
+}
+
 TEST(DocumentRefusal, NamesTheConstructAndItsPlace) {
   EXPECT_NE(refusal("a: &x 1\nb: *x\n").find("f:1:"), std::string::npos) << refusal("a: &x 1\nb: *x\n");
   EXPECT_NE(refusal("a: &x 1\n").find("anchors"), std::string::npos);

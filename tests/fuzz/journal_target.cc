@@ -5,10 +5,9 @@
 // record decoders see what they would never see behind a checksum; or else the half as it is. `how` may also
 // break one byte afterwards.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 
-#include "tests/fuzz/stores.h"
+#include "tests/fuzz/laws.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/test_device.h"
 #include "tiers/format.h"
@@ -69,29 +68,6 @@ void check_record(const Record& record) {
 }
 
 }  // namespace
-
-void check_state(const StoreState& state, const FileLayout& layout) {
-  const auto pages =
-      static_cast<std::uint64_t>(layout.segment_bytes.value()) / static_cast<std::uint64_t>(kPage);
-  std::uint64_t live = 0;
-  for (std::uint32_t id = 0; id < state.index.extents_end(); ++id) {
-    const ExtentFacts& facts = state.index.extent(id);
-    if (facts.blocks.empty()) continue;
-    require(facts.segment < state.segments.size(), "an extent lies in a segment of the store");
-    const Segment& segment = state.segments[facts.segment];
-    const std::uint64_t end = std::uint64_t{row_page(facts.page, facts.blocks.size(), layout.stride())};
-    require(facts.generation == segment.generation, "an extent is of its segment's life");
-    require(end <= segment.head && segment.head <= pages, "an extent lies in what was written");
-    for (std::uint32_t i = 0; i < facts.blocks.size(); ++i) {
-      const StoredBlock& block = facts.blocks[i];
-      if (!block.live()) continue;
-      ++live;
-      require(std::isfinite(block.worth), "worth is finite");
-      require(state.index.find(block.key) == BlockPlace{id, i}, "a block that lives is found at its place");
-    }
-  }
-  require(live == state.index.blocks(), "the blocks that live are those that are counted");
-}
 
 bool run_journal(std::span<const std::byte> input) {
   const Superblock known = superblock();

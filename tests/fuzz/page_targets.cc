@@ -29,6 +29,7 @@ void require_known_kind(const Result<T>& result) {
   const ErrorKind kind = result.error().kind;
   require(kind == ErrorKind::corrupt || kind == ErrorKind::mismatch || kind == ErrorKind::not_found,
           "a page that is refused is corrupt, of another format or not there");
+  require(!result.error().where.empty() && !result.error().detail.empty(), "and is said to be so");
 }
 
 }  // namespace

@@ -88,6 +88,8 @@ void add_journals(std::map<std::string, Bits>& out) {
   const std::vector<Record> second{WorthRecord{0, 1, 0, 90, {4, kGone, 5}}, extent(0, 4, 1, 2),
                                    SegmentRecord{1, 2}, extent(1, 0, 3, 3)};
   out["journal/good"] = Recipe().byte(1).pair(0).records(first).records(second).bits();
+  out["journal/good-overlap"] =
+      Recipe().byte(1).pair(0).records(first).records({extent(0, 3, 3, 3), extent(1, 1, 4, 1)}).bits();
   out["journal/good-torn"] = Recipe().byte(3).pair(kPage + 60).records(first).records(second).bits();
   out["journal/bad-torn"] = Recipe().byte(3).pair(60).records(first).records(second).bits();
   out["journal/bad-garbage"] = Recipe().byte(1).pair(0).byte(2).pair(9).pair(1).pair(0).pair(3).bits();
@@ -111,6 +113,8 @@ void add_stores(std::map<std::string, Bits>& out) {
           .edit(6, 0)
           .records({extent(0, 0, 7, 3), extent(1, 1, 1, 3), extent(2, 0, 8, 4)})
           .bits();
+  out["store/good-overlap"] =
+      Recipe().byte(0).edit(6, 0).records({extent(0, 1, 7, 3), extent(0, 3, 8, 3)}).bits();
   out["store/good-old-life"] =
       Recipe().byte(0).edit(6, 0).records({SegmentRecord{0, 0}, SegmentRecord{1, 9}}).bits();
   out["store/good-forged-batch"] = Recipe().byte(1).edit(2, 4).patch(60, eight).bits();

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <set>
 
+#include "tests/fuzz/laws.h"
 #include "tests/fuzz/stores.h"
 #include "tests/fuzz/targets.h"
 #include "tests/tiers/file_tier_rig.h"
@@ -151,9 +152,7 @@ std::set<BlockKey> held(const FileTier& tier) {
 }
 
 void check_limits(const FileTier& tier) {
-  const TierStatus status = tier.status();
-  require(status.used <= status.capacity && status.live <= status.used, "a store holds no more than it may");
-  require(held(tier).size() == status.blocks, "the blocks that are told are those that are counted");
+  fuzz::check_limits(tier.status(), held(tier).size());
 }
 
 /// Reads one by one whatever is held and whatever was ever written.
@@ -184,9 +183,7 @@ void check_writes(Store& store) {
 bool check_store(const Image& image) {
   Store store;
   if (const Result<void> opened = store.open(image); opened.has_error()) {
-    const ErrorKind kind = opened.error().kind;
-    require(kind == ErrorKind::corrupt || kind == ErrorKind::mismatch,
-            "a store that does not open is corrupt or of another format: " + opened.error().message());
+    check_refusal(opened.error(), {ErrorKind::corrupt, ErrorKind::mismatch});
     return false;
   }
   check_limits(*store.tier);

@@ -7,11 +7,13 @@
 //   trace                       lines of each format
 //   decision                    a line of the decision log
 //
-// Laws of all: no crash, no hang, bounded memory; what was read is written and read again as the same. The
-// laws of each stand in its source. Deterministic: an input always does the same. Threads: one at a time.
+// Laws of all: no crash, no hang, bounded memory; what was read is written and read again as the same; what
+// is refused is told with its place and the next step. The laws of each stand in its source and in laws.h.
+// Deterministic: an input always does the same. Threads: one at a time.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -35,14 +37,15 @@ bool run_decision(std::span<const std::byte> input);
 struct Target {
   std::string_view name;
   Run run;
+  std::uint64_t mutants;  ///< that a quick run tries
   /// How test programs print it.
   friend std::ostream& operator<<(std::ostream& out, const Target& target) { return out << target.name; }
 };
 inline constexpr Target kTargets[] = {
-    {"superblock", run_superblock}, {"extent_header", run_extent_header},
-    {"journal", run_journal},       {"store", run_store},
-    {"profile", run_profile},       {"policy", run_policy},
-    {"trace", run_trace},           {"decision", run_decision},
+    {"superblock", run_superblock, 2000}, {"extent_header", run_extent_header, 2000},
+    {"journal", run_journal, 2000},       {"store", run_store, 200},
+    {"profile", run_profile, 2000},       {"policy", run_policy, 2000},
+    {"trace", run_trace, 2000},           {"decision", run_decision, 2000},
 };
 
 }  // namespace fulcrum::fuzz

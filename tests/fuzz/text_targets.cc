@@ -5,7 +5,7 @@
 #include "base/document.h"
 #include "fulcrum/policy.h"
 #include "fulcrum/profile.h"
-#include "policy/decision_log.h"
+#include "tests/fuzz/laws.h"
 #include "tests/fuzz/targets.h"
 
 namespace fulcrum::fuzz {
@@ -18,11 +18,10 @@ std::string text_of(std::span<const std::byte> input) {
   return std::string(Input(input.first(std::min(input.size(), kMostText))).text());
 }
 
-void require_told(const Error& error) {
-  require(error.kind == ErrorKind::bad_input || error.kind == ErrorKind::mismatch ||
-              error.kind == ErrorKind::corrupt,
-          "a text that is refused is bad, of another version or damaged");
-  require(error.message().size() > 10, "a refusal says what is wrong");
+constexpr auto kTextKinds = {ErrorKind::bad_input, ErrorKind::mismatch, ErrorKind::corrupt};
+
+std::string as_it_is(const std::string& text) {
+  return text;
 }
 
 /// The lines without their comments: those name the lines of another text.
@@ -49,58 +48,49 @@ const MachineProfile& example_profile() {
 }  // namespace
 
 bool run_profile(std::span<const std::byte> input) {
-  const auto profile = MachineProfile::parse(text_of(input), kWhere);
-  if (profile.has_error()) {
-    require_told(profile.error());
-    return false;
-  }
-  const std::string once = profile->to_yaml();
-  const auto same = MachineProfile::parse(once, kWhere);
-  require(same.has_value(), "a profile that was written can be read");
-  require(same->to_yaml() == once, "a profile is written as it was read");
-  return true;
+  const auto rewrite = [](const std::string& text) -> Result<std::string> {
+    const auto profile = MachineProfile::parse(text, kWhere);
+    if (profile.has_value()) return profile->to_yaml();
+    check_refusal(profile.error(), kTextKinds);
+    return profile.error();
+  };
+  return check_text(text_of(input), rewrite, as_it_is);
 }
 
 bool run_policy(std::span<const std::byte> input) {
-  const auto policy = PolicyConfig::parse(text_of(input), kWhere);
-  if (policy.has_error()) {
-    require_told(policy.error());
-    return false;
-  }
-  const std::string once = policy->to_yaml();
-  const auto same = PolicyConfig::parse(once, kWhere);
-  require(same.has_value(), "the effective policy can be read");
-  require(without_comments(same->to_yaml()) == without_comments(once), "a policy is written as it was read");
-  if (const auto fits = policy->check_against(example_profile()); fits.has_error()) {
-    require(fits.error().kind == ErrorKind::mismatch, "a policy that does not fit is a mismatch");
-  }
-  static_cast<void>(policy->too_large_for(example_profile()));
-  return true;
+  const auto rewrite = [](const std::string& text) -> Result<std::string> {
+    const auto policy = PolicyConfig::parse(text, kWhere);
+    if (policy.has_error()) {
+      check_refusal(policy.error(), kTextKinds);
+      return policy.error();
+    }
+    if (const auto fits = policy->check_against(example_profile()); fits.has_error()) {
+      check_refusal(fits.error(), {ErrorKind::mismatch});
+    }
+    static_cast<void>(policy->too_large_for(example_profile()));
+    return policy->to_yaml();
+  };
+  return check_text(text_of(input), rewrite, without_comments);
 }
 
 bool run_decision(std::span<const std::byte> input) {
-  const std::string text = text_of(input);
-  const auto record = parse_decision(text, kWhere);
-  if (record.has_error()) {
-    require(record.error().kind == ErrorKind::bad_input, "a line that is refused is bad input");
-    return false;
-  }
-  const std::string line = to_line(*record);
-  const auto same = parse_decision(line, kWhere);
-  require(same.has_value(), "a decision that was written can be read");
-  require(to_line(*same) == line, "a decision is written as it was read");
-  const DecisionRecord again = decide_again(*record, record->rule);
-  require(again.reason.chosen < again.alternatives.size(), "a decision is one of its alternatives");
-  require(again.load_end == again.alternatives[again.reason.chosen].load_end, "and says which");
   static const PolicyConfig policy = [] {
     auto loaded = PolicyConfig::load(FULCRUM_SOURCE_DIR "/configs/dram_nvme_hdd.yaml");
     require(loaded.has_value(), "the policy of the target can be read");
     return std::move(*loaded);
   }();
-  const auto anew = decide_again(*record, policy, example_profile());
-  require(anew.has_value() || anew.error().kind == ErrorKind::mismatch,
-          "a decision is priced anew, or names a tier that is not there");
-  return true;
+  const auto rewrite = [](const std::string& text) -> Result<std::string> {
+    const auto record = parse_decision(text, kWhere);
+    if (record.has_error()) {
+      check_refusal(record.error(), {ErrorKind::bad_input});
+      return record.error();
+    }
+    check_decision(decide_again(*record, record->rule));
+    const auto anew = decide_again(*record, policy, example_profile());
+    if (anew.has_error()) check_refusal(anew.error(), {ErrorKind::mismatch});
+    return to_line(*record);
+  };
+  return check_text(text_of(input), rewrite, as_it_is);
 }
 
 }  // namespace fulcrum::fuzz

@@ -3,9 +3,8 @@
 //
 // Input: format and block size, then lines.
 #include <array>
-#include <cmath>
 
-#include "replay/trace_builder.h"
+#include "tests/fuzz/laws.h"
 #include "tests/fuzz/targets.h"
 
 namespace fulcrum::fuzz {
@@ -14,22 +13,8 @@ namespace {
 using replay::Trace;
 using replay::TraceBuilder;
 using replay::TraceOptions;
-using replay::TraceRequest;
 
 constexpr std::size_t kKeysMax = std::size_t{1} << 14;
-
-void check_trace(const Trace& trace) {
-  Seconds before(0);
-  for (const TraceRequest& request : trace.requests) {
-    require(request.arrival >= before, "requests are in order and begin at zero");
-    require(std::isfinite(request.arrival.value()), "arrivals are finite");
-    require(request.prompt > Tokens(0) && request.output >= Tokens(0), "prompts have tokens");
-    require(request.first_key + request.key_count <= trace.keys.size(), "keys lie within the trace");
-    before = request.arrival;
-  }
-  require(trace.requests.empty() || trace.requests.front().arrival == Seconds(0), "a trace begins at zero");
-  require(trace.requests.empty() || trace.block_tokens > Tokens(0), "blocks have tokens");
-}
 
 }  // namespace
 
@@ -53,11 +38,7 @@ bool run_trace(std::span<const std::byte> input) {
     at = end + 1;
     if (line.find_first_not_of(" \t") == std::string_view::npos) continue;
     static_cast<void>(parser->recognises(line));
-    const TraceBuilder::Mark before = builder.mark();
-    const bool refused = !parser->read(line, builder).empty();
-    const TraceBuilder::Mark after = builder.mark();
-    require(!refused || (before.requests == after.requests && before.keys == after.keys),
-            "a line that is refused adds nothing");
+    check_line(*parser, builder, line);
   }
   const bool full = builder.full();
   const bool any = builder.requests() > 0;
