@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kRecordBytes = 512;
 
 std::mutex held_mutex;
-std::set<std::pair<std::uint64_t, std::uint64_t>> held;  // device and inode
+std::set<std::pair<std::uint64_t, std::uint64_t>> held_here;  // device and inode
 
 OwnerRecord new_record() {
   OwnerRecord record;
@@ -63,13 +63,15 @@ OwnerRecord record_in(int descriptor) {
   return record;
 }
 
-Error held_by(const OwnerRecord& holder, const std::string& directory) {
-  Error error =
-      make_error(ErrorKind::busy, "open the store in", directory,
-                 holder.pid > 0 ? "it is held by " + holder.describe() : "another process is reading it",
-                 "stop that one first, or choose another directory");
+Error held(const std::string& directory, const std::string& by, const std::string& next_step) {
+  Error error = make_error(ErrorKind::busy, "open the store in", directory, by, next_step);
   error.scope = ErrorScope::tier;
   return error;
+}
+
+Error no_file(const std::string& path) {
+  return make_error(ErrorKind::bad_input, "lock", path, "it is no regular file",
+                    "move it away, or choose another directory");
 }
 
 Error lock_error(int code, const std::string& path) {
@@ -88,47 +90,94 @@ std::string OwnerRecord::describe() const {
 }
 
 Result<std::unique_ptr<OwnerLock>> OwnerLock::take(const std::string& directory, Share share) {
+  std::unique_ptr<OwnerLock> lock(new OwnerLock(directory, share));
   const bool owner = share == Share::exclusive;
-  const std::string path = directory + "/LOCK";
-  const int flags = (owner ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW;
-  std::unique_ptr<OwnerLock> lock(new OwnerLock(open(path.c_str(), flags, 0600)));
-  if (lock->descriptor_ < 0) {
-    if (!owner && errno == ENOENT) return lock;
-    return os_error(errno, "open", path);
+  if (auto taken = lock->lock(lock->lock_, "/LOCK", owner ? O_RDWR | O_CREAT : O_RDONLY); taken.has_error()) {
+    return taken.error();
   }
-  const std::lock_guard one_at_a_time(held_mutex);
-  struct stat facts {};
-  if (fstat(lock->descriptor_, &facts) != 0) return os_error(errno, "look at", path);
-  lock->id_ = {facts.st_dev, facts.st_ino};
-  if (held.count(lock->id_) != 0) return held_by(record_in(lock->descriptor_), directory);
-  if (flock(lock->descriptor_, (owner ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) return held_by(record_in(lock->descriptor_), directory);
-    return lock_error(errno, path);
-  }
+  if (auto taken = lock->cover_meta(); taken.has_error()) return taken.error();
   if (owner) lock->sign();
   return lock;
 }
 
+Result<void> OwnerLock::cover_meta() {
+  if (meta_.descriptor >= 0) return {};
+  return lock(meta_, "/meta", owner_ ? O_RDWR : O_RDONLY);
+}
+
+/// No file, no lock, where none is to be made: there is no store, or its owners have never locked it.
+Result<void> OwnerLock::lock(Locked& file, const char* name, int flags) {
+  const std::string path = directory_ + name;
+  Locked one;
+  // Not to wait where somebody has put a pipe there.
+  one.descriptor = open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  if (one.descriptor < 0) {
+    if (errno == ENOENT && (flags & O_CREAT) == 0) return {};
+    if (errno == EISDIR || errno == ELOOP || errno == ENXIO) return no_file(path);
+    return os_error(errno, "open", path);
+  }
+  const std::lock_guard one_at_a_time(held_mutex);
+  Result<void> locked;
+  struct stat facts {};
+  if (fstat(one.descriptor, &facts) != 0) {
+    locked = os_error(errno, "look at", path);
+  } else if (!S_ISREG(facts.st_mode)) {
+    locked = no_file(path);
+  } else {
+    one.id = {facts.st_dev, facts.st_ino};
+    if (held_here.count(one.id) != 0) {
+      locked = refusal(one, &file == &meta_);
+    } else if (flock(one.descriptor, (owner_ ? LOCK_EX : LOCK_SH) | LOCK_NB) != 0) {
+      locked = errno == EWOULDBLOCK ? refusal(one, &file == &meta_) : lock_error(errno, path);
+    }
+  }
+  if (locked.has_error()) {
+    close(one.descriptor);
+    return locked;
+  }
+  if (owner_) held_here.insert(one.id);
+  file = one;
+  return {};
+}
+
+/// Who has it: LOCK says so, unless it was deleted and made anew since.
+Error OwnerLock::refusal(const Locked& file, bool meta) const {
+  if (meta) {
+    return held(
+        directory_, "another process has its file 'meta' open, though LOCK was deleted under it",
+        "stop that process first (fuser " + directory_ + "/meta names it), or choose another directory");
+  }
+  const OwnerRecord holder = record_in(file.descriptor);
+  return held(directory_,
+              holder.pid > 0 ? "it is held by " + holder.describe() : "another process is reading it",
+              "stop that one first, or choose another directory");
+}
+
 void OwnerLock::sign() {
-  held.insert(id_);
-  owner_ = true;
   record_ = new_record();
   const std::string text = text_of(record_);
   // For people only: without it the holder has no name, and the lock holds all the same.
-  [[maybe_unused]] const ssize_t written = pwrite(descriptor_, text.data(), text.size(), 0);
+  [[maybe_unused]] const ssize_t written = pwrite(lock_.descriptor, text.data(), text.size(), 0);
+}
+
+void OwnerLock::release(Locked& file, bool owned) {
+  if (file.descriptor < 0) return;
+  if (owned) {
+    held_here.erase(file.id);
+    flock(file.descriptor, LOCK_UN);  // also for children that share it
+  }
+  close(file.descriptor);
 }
 
 OwnerLock::~OwnerLock() {
-  if (descriptor_ < 0) return;
-  if (owner_) {
-    const std::lock_guard one_at_a_time(held_mutex);
+  const std::lock_guard one_at_a_time(held_mutex);
+  release(meta_, owner_);
+  if (record_.pid > 0) {
     std::array<char, kRecordBytes> blank;  // a destructor has no memory to ask for
     blank.fill('\n');
-    [[maybe_unused]] const ssize_t written = pwrite(descriptor_, blank.data(), blank.size(), 0);
-    held.erase(id_);
-    flock(descriptor_, LOCK_UN);  // also for children that share it
+    [[maybe_unused]] const ssize_t written = pwrite(lock_.descriptor, blank.data(), blank.size(), 0);
   }
-  close(descriptor_);
+  release(lock_, owner_);
 }
 
 }  // namespace fulcrum

@@ -4,6 +4,9 @@
 // obstacle; and a set of what this process holds, since some network filesystems lock by process. Whoever
 // comes second is told at once who came first. A child made by fork shares the lock until it calls exec.
 //
+// LOCK looks stale to people, and they delete it. So the file `meta` is locked as well, once there is one:
+// without that file there is no store that a second owner could write to.
+//
 //   LOCK: 512 bytes, lines "pid 12", "host a", "boot 9f...", "nonce 5c...", "since 2026-...", padded
 //
 // Threads: take() and the destructor from any.
@@ -37,6 +40,8 @@ class OwnerLock {
   /// Readers exclude owners and not each other; they write no record, and need no lock where there never
   /// was an owner.
   static Result<std::unique_ptr<OwnerLock>> take(const std::string& directory, Share share);
+  /// Locks `meta` where that was not there before: call it when the file has been made. Kinds as take().
+  Result<void> cover_meta();
   ~OwnerLock();
   OwnerLock(const OwnerLock&) = delete;
   OwnerLock& operator=(const OwnerLock&) = delete;
@@ -46,13 +51,22 @@ class OwnerLock {
 
  private:
   using FileId = std::pair<std::uint64_t, std::uint64_t>;  ///< device and inode
+  struct Locked {
+    int descriptor = -1;
+    FileId id;
+  };
 
-  explicit OwnerLock(int descriptor) : descriptor_(descriptor) {}
+  OwnerLock(std::string directory, Share share)
+      : directory_(std::move(directory)), owner_(share == Share::exclusive) {}
+  Result<void> lock(Locked& file, const char* name, int flags);
+  [[nodiscard]] Error refusal(const Locked& file, bool meta) const;
   void sign();
+  static void release(Locked& file, bool owned);
 
-  int descriptor_;
-  bool owner_ = false;
-  FileId id_;
+  std::string directory_;
+  bool owner_;
+  Locked lock_;
+  Locked meta_;
   OwnerRecord record_;
 };
 

@@ -111,7 +111,7 @@ Result<std::shared_ptr<const StoreFiles>> StoreFiles::open(const std::string& di
     if (auto room = check_space(directory, options, survey->allocated()); room.has_error())
       return room.error();
   }
-  if (auto enough = ensure_descriptors(options.pieces + 1, directory); enough.has_error())
+  if (auto enough = ensure_descriptors(options.pieces + 2, directory); enough.has_error())
     return enough.error();
 
   std::shared_ptr<StoreFiles> files(new StoreFiles(directory, options, std::move(lock)));
@@ -154,6 +154,9 @@ Result<void> StoreFiles::open_one(const std::string& path, Bytes size) {
   if (missing) descriptor = memfd_create("fulcrum-missing-segment", MFD_CLOEXEC);
   if (descriptor < 0) return os_error(errno, "open", path);
   add(descriptor);
+  if (lock_) {  // before anything is changed: meta may have been made just now
+    if (auto covered = lock_->cover_meta(); covered.has_error()) return covered;
+  }
   if (read_only_ && !missing) return {};
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0) return os_error(errno, "look at", path);

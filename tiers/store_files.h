@@ -1,6 +1,6 @@
 // StoreFiles: the files of a store in a directory that persists.
 //
-//   DIR/LOCK              who holds it (owner_lock.h)
+//   DIR/LOCK              who holds it (owner_lock.h); meta is locked as well
 //   DIR/meta              head bytes
 //   DIR/segments/000000   piece bytes each, as many as the layout has
 //

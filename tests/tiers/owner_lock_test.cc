@@ -2,6 +2,7 @@
 #include "tiers/owner_lock.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,6 +160,49 @@ TEST(OwnerLock, ARecordOfNonsenseIsNoObstacle) {
   const auto owner = OwnerLock::take(directory.path(), Share::exclusive);
   ASSERT_TRUE(owner.has_value());
   EXPECT_NE(refusal(directory.path()).find("held by pid"), std::string::npos);
+}
+
+TEST(OwnerLock, DeletingTheLockFileLetsNobodyIn) {
+  const ScratchDirectory directory;
+  ASSERT_FALSE(directory.write("meta", "a store").empty());
+  Holder holder(directory.path());
+  for (const Share share : {Share::exclusive, Share::reading}) {
+    ASSERT_TRUE(std::filesystem::remove(directory.path("LOCK")) || share == Share::reading);
+    const std::string text = refusal(directory.path(), share);
+    EXPECT_NE(text.find("LOCK was deleted"), std::string::npos) << text;
+    EXPECT_NE(text.find("fuser " + directory.path("meta")), std::string::npos) << text;
+  }
+  holder.kill_it();
+  EXPECT_EQ(refusal(directory.path()), "taken");
+}
+
+TEST(OwnerLock, DeletingTheLockFileLetsNobodyIntoAStoreThatWasMadeSince) {
+  const ScratchDirectory directory;
+  const auto owner = OwnerLock::take(directory.path(), Share::exclusive);
+  ASSERT_TRUE(owner.has_value()) << owner.error().message();
+  ASSERT_FALSE(directory.write("meta", "a store").empty());
+  ASSERT_FALSE((*owner)->cover_meta().has_error());
+  ASSERT_TRUE(std::filesystem::remove(directory.path("LOCK")));
+  EXPECT_NE(refusal(directory.path()).find("LOCK was deleted"), std::string::npos);
+}
+
+TEST(OwnerLock, WhatIsNoFileInItsPlaceIsNamed) {
+  const ScratchDirectory directory;
+  const auto expect_named = [&](const char* what) {
+    const auto lock = OwnerLock::take(directory.path(), Share::exclusive);
+    ASSERT_TRUE(lock.has_error()) << what;
+    EXPECT_EQ(lock.error().kind, ErrorKind::bad_input) << what;
+    EXPECT_EQ(lock.error().where, directory.path("LOCK")) << what;
+    EXPECT_NE(lock.error().next_step.find("move it away"), std::string::npos) << what;
+    std::filesystem::remove(directory.path("LOCK"));
+  };
+  std::filesystem::create_directory(directory.path("LOCK"));
+  expect_named("a directory");
+  std::filesystem::create_symlink("/nowhere", directory.path("LOCK"));
+  expect_named("a link");
+  ASSERT_EQ(mkfifo(directory.path("LOCK").c_str(), 0600), 0);
+  expect_named("a pipe");
+  EXPECT_EQ(refusal(directory.path()), "taken");
 }
 
 TEST(OwnerLock, ALinkInItsPlaceIsNotFollowed) {

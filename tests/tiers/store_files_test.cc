@@ -170,6 +170,22 @@ TEST_F(StoreFilesTest, OneDeviceHoldsADirectoryAtATime) {
   EXPECT_TRUE(open_in(directory_.path()).has_value());
 }
 
+TEST_F(StoreFilesTest, OneDeviceHoldsADirectoryAlsoWhereItsLockFileIsDeleted) {
+  auto first = open_in(directory_.path());
+  ASSERT_TRUE(first.has_value()) << first.error().message();
+  fs::remove(directory_.path("LOCK"));
+  EXPECT_TRUE(says(refusal(directory_.path(), ErrorKind::busy), "LOCK was deleted"));
+  StoreFilesOptions reading = kLayout;
+  reading.read_only = true;
+  EXPECT_TRUE(says(refusal(directory_.path(), ErrorKind::busy, reading), "LOCK was deleted"));
+  StoreFilesOptions other = kLayout;
+  other.piece = 2_MiB;
+  EXPECT_TRUE(says(refusal(directory_.path(), ErrorKind::busy, other), "LOCK was deleted"))
+      << "before the layout is looked at: who may replace the store would delete it";
+  first->reset();
+  EXPECT_TRUE(open_in(directory_.path()).has_value());
+}
+
 TEST_F(StoreFilesTest, ADirectoryThatIsNotThereIsNotMade) {
   const std::string text = refusal(directory_.path("absent"), ErrorKind::not_found);
   EXPECT_TRUE(says(text, directory_.path("absent"))) << text;
