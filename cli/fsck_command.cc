@@ -34,12 +34,6 @@ struct FsckOptions {
   bool quarantine = false;
 };
 
-/// 1 says that damage was found: what keeps fsck from looking must not look like it.
-int cannot_check(const Error& error) {
-  const int code = fail(error);
-  return code == kInterrupted ? code : kBadInput;
-}
-
 std::string count(std::uint64_t n, const std::string& thing) {
   return format(Tokens(static_cast<std::int64_t>(n))) + " " + thing + (n == 1 ? "" : "s");
 }
@@ -66,6 +60,7 @@ class Findings {
     }
     journal_damaged_ = image.journal_damaged();
     lost_records_ = image.lost_records;
+    meta_cut_ = image.meta_cut;
   }
 
   [[nodiscard]] bool damage() const {
@@ -85,7 +80,8 @@ class Findings {
   void print(std::ostream& out) const {
     for (const std::string& fault : superblocks_) out << "damaged: " << fault << '\n';
     if (journal_damaged_) {
-      out << "damaged: journal: " << count(lost_records_, "record") << " damaged or behind damage\n";
+      out << "damaged: journal: " << count(lost_records_, "record") << " damaged or behind damage"
+          << (meta_cut_ ? "; the file 'meta' was cut short\n" : "\n");
     } else if (lost_records_ > 0) {
       out << "torn tail: the last record of the journal was not written whole, as a crash leaves it\n";
     }
@@ -113,6 +109,7 @@ class Findings {
     out["damage"] = damage();
     out["superblocks"] = superblocks_;
     out["journal"] = {{"damaged", journal_damaged_},
+                      {"meta_cut", meta_cut_},
                       {"torn_tail", !journal_damaged_ && lost_records_ > 0},
                       {"lost_records", lost_records_}};
     out["damaged_headers"] = json::array();
@@ -143,6 +140,7 @@ class Findings {
   std::vector<std::string> superblocks_;
   bool journal_damaged_ = false;
   std::uint64_t lost_records_ = 0;
+  bool meta_cut_ = false;
 };
 
 /// A line that is written over, on a terminal only.
@@ -175,13 +173,13 @@ Result<CheckReport> check(StoreImage& image, Clock& clock) {
 }
 
 int run(const FsckOptions& options) {
-  if (auto writable = check_outputs({options.json}); !writable) return cannot_check(writable.error());
+  if (auto writable = check_outputs({options.json}); !writable) return cannot_look(writable.error());
   SteadyClock clock;
   const StoreAccess access = options.quarantine ? StoreAccess::repair : StoreAccess::verify;
   const auto image = StoreImage::open(options.directory, access, clock);
-  if (!image) return cannot_check(image.error());
+  if (!image) return cannot_look(image.error());
   const auto report = check(**image, clock);
-  if (!report) return cannot_check(report.error());
+  if (!report) return cannot_look(report.error());
   const Findings findings(**image, *report);
   std::ostream& out = table_stream(options.json);
   findings.print(out);
@@ -193,7 +191,7 @@ int run(const FsckOptions& options) {
   result["quarantined"] = 0;
   if (options.quarantine && findings.damage()) {
     const auto taken = (*image)->forget(findings.damaged_blocks(), clock);
-    if (!taken) return cannot_check(taken.error());
+    if (!taken) return cannot_look(taken.error());
     result["quarantined"] = *taken;
     out << count(*taken, "block") << " taken out: they are misses from now on\n";
   } else if (findings.damage()) {
@@ -202,7 +200,7 @@ int run(const FsckOptions& options) {
   }
   if (!options.json.empty()) {
     const std::string text = result.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
-    if (auto written = write_text(options.json, text); !written) return cannot_check(written.error());
+    if (auto written = write_text(options.json, text); !written) return cannot_look(written.error());
   }
   return findings.damage() ? kFailed : kOk;
 }

@@ -131,6 +131,7 @@ void print_head(std::ostream& out, const StoreImage& image, const Contents& cont
   out << "\n  journal      " << count(image.records) << " records in " << count(image.batches)
       << " batches since its checkpoint, number " << super.journal_generation % 1'000'000;
   if (image.lost_records > 0) out << "; " << count(image.lost_records) << " damaged or behind damage";
+  if (image.meta_cut) out << "; the file 'meta' was cut short";
   out << '\n';
 }
 
@@ -201,6 +202,7 @@ std::string json_of(const StoreImage& image, const Contents& contents) {
   out["journal"] = {{"batches", image.batches},
                     {"records", image.records},
                     {"lost_records", image.lost_records},
+                    {"meta_cut", image.meta_cut},
                     {"checkpoint", super.journal_generation},
                     {"half", super.active_half}};
   out["blocks"] = contents.all.blocks;
@@ -233,17 +235,17 @@ struct InspectOptions {
 };
 
 int run(const InspectOptions& options) {
-  if (auto writable = check_outputs({options.json}); !writable) return fail(writable.error());
+  if (auto writable = check_outputs({options.json}); !writable) return cannot_look(writable.error());
   SteadyClock clock;
   const auto image = StoreImage::open(options.directory, StoreAccess::look, clock);
-  if (!image) return fail(image.error());
+  if (!image) return cannot_look(image.error());
   const Contents contents = contents_of(**image);
   std::ostream& out = table_stream(options.json);
   print_head(out, **image, contents);
   print_contents(out, **image, contents);
   if (options.json.empty()) return kOk;
   const auto written = write_text(options.json, json_of(**image, contents));
-  return written ? kOk : fail(written.error());
+  return written ? kOk : cannot_look(written.error());
 }
 
 }  // namespace
@@ -253,7 +255,9 @@ void add_inspect(CLI::App& program, Action& action) {
   CLI::App* command = program.add_subcommand("inspect", "Show what the directory of a file tier holds");
   command->add_option("directory", options->directory, "Directory of a file tier")->required();
   command->add_option("--json", options->json, "Also write it as JSON to this file; - for standard output");
-  command->footer("Writes nothing, and disturbs no engine that holds the store.");
+  command->footer(
+      "Exit codes of inspect: 0 shown, 2 it could not look. It writes nothing, and disturbs no engine that\n"
+      "holds the store.");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

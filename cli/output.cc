@@ -44,6 +44,11 @@ int fail(const Error& error) {
   return exit_code(error.kind);
 }
 
+int cannot_look(const Error& error) {
+  const int code = fail(error);
+  return code == kInterrupted ? code : kBadInput;
+}
+
 void note(const std::string& where, const std::string& text) {
   std::cerr << "fulcrum: note: " << printable(where) << ": " << printable(text) << '\n';
 }

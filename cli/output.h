@@ -25,6 +25,8 @@ inline constexpr const char* kExitCodes =
 
 /// Prints "fulcrum: <message>" to stderr and returns the exit code for the error's kind.
 int fail(const Error& error);
+/// The same for tools whose codes 0 and 1 tell what they saw: 2 whatever kept them from looking, or 130.
+int cannot_look(const Error& error);
 /// Prints "fulcrum: note: <where>: <text>" to stderr: worth knowing, no obstacle.
 void note(const std::string& where, const std::string& text);
 

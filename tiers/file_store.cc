@@ -74,6 +74,15 @@ Result<FileStore> open_once(const std::string& directory, const FileStoreOptions
   auto opened = FileTier::open(std::move(below), tier, clock);
   if (opened.has_error()) return opened.error();
   store.tier = std::move(*opened);
+  const RecoveryReport& report = store.tier->recovery();
+  const bool cut = found && found->head > Bytes(0) && found->head < layout.meta_bytes;
+  store.damaged = cut || report.damaged;
+  if (store.damaged) {
+    log(LogLevel::warn, "the journal of the store in " + directory +
+                            (cut ? ": its file 'meta' was cut short" : " is damaged") + ": " +
+                            std::to_string(report.blocks) +
+                            " blocks were found, the others are misses; fulcrum fsck " + "says more");
+  }
   return store;
 }
 

@@ -1,7 +1,8 @@
 // FileStore: a FileTier in a directory. What the engine, inspection and verification open.
 //
 // The directory must exist. Empty: a store is made there. With a store of the same bytes and layout: it is
-// recovered. With anything else: refused with what differs, or replaced where the options say so.
+// recovered, as far as its journal is whole: what is missing from it is logged. With anything else, or with
+// blocks and no superblock: refused with what is wrong, or replaced where the options say so.
 #pragma once
 
 #include <functional>
@@ -34,7 +35,8 @@ struct FileStoreOptions {
 
 struct FileStore {
   std::unique_ptr<FileTier> tier;
-  std::string io;  ///< what is really used, and why it is not better: "io_uring, O_DIRECT"
+  std::string io;        ///< what is really used, and why it is not better: "io_uring, O_DIRECT"
+  bool damaged = false;  ///< it has lost records that no crash can have cost; the log says so
 };
 
 /// Kinds: those of StoreFiles::open, FileDevice::open_store, FileLayout::for_capacity and FileTier::open.

@@ -56,6 +56,7 @@ Result<StoreStart> recover(StoreReader& reader, const std::vector<FoundSuperbloc
         candidate.superblock, [&](Record& record) { take_up(record, newest.layout, start.state); });
     if (journal.has_error()) return journal.error();
     start.report.dropped_records += journal->dropped;
+    start.report.damaged |= journal->dropped > 1 || (newest.clean && journal->dropped > 0);
     if (journal->batches == 0) continue;
     start.superblock.active_half = candidate.superblock.active_half;
     start.slot = candidate.slot;
@@ -64,6 +65,7 @@ Result<StoreStart> recover(StoreReader& reader, const std::vector<FoundSuperbloc
     break;
   }
   start.report.dropped_records += start.state.contradicted;
+  start.report.damaged |= start.state.contradicted > 0;
   settle_segments(newest.layout, start.state);
   trim(static_cast<std::uint64_t>(newest.layout.capacity().value() / newest.layout.row_bytes.value()),
        start.state);
@@ -76,7 +78,16 @@ Result<StoreStart> look(Device& device, StoreReader& reader, FileTierOptions& op
   if (found.has_error()) return found.error();
   if (options.read_only && !found->empty()) options.layout = found->front().superblock.layout;
   if (Result<void> sound = check(options, device.geometry()); sound.has_error()) return sound.error();
-  if (found->empty()) return new_store(options);
+  if (found->empty()) {
+    const Result<std::optional<std::uint32_t>> used = reader.used_segment(options.layout);
+    if (used.has_error()) return used.error();
+    if (*used) {
+      return without_superblock(device.identity().path, "there is no superblock, and segment " +
+                                                            std::to_string(**used) +
+                                                            " holds blocks: 'meta' was deleted or emptied");
+    }
+    return new_store(options);
+  }
   const Superblock wanted = superblock_for(options.name, options.layout);
   const std::string differs = options.read_only ? "" : difference(found->front().superblock, wanted);
   if (!differs.empty()) {

@@ -58,6 +58,7 @@ struct RecoveryReport {
   std::uint64_t blocks = 0;
   std::uint64_t records = 0;          ///< of the journal
   std::uint64_t dropped_records = 0;  ///< torn or damaged, what came after them, or contradicted
+  bool damaged = false;               ///< records are missing that no crash can have cost
   Seconds elapsed{};
 };
 
@@ -65,8 +66,8 @@ class FileTier final : public Tier {
  public:
   /// Formats an empty device, or recovers what is there. `clock` outlives the tier. Blocks while it reads the
   /// journal. Kinds: mismatch (another namespace, row size, layout, byte order or newer format: what differs
-  /// and what to do), corrupt (both superblocks damaged: likewise), device, read_only, bad_input (layout
-  /// against device).
+  /// and what to do), corrupt (both superblocks damaged, or gone while segments hold blocks: likewise),
+  /// device, read_only, bad_input (layout against device).
   static Result<std::unique_ptr<FileTier>> open(std::unique_ptr<Device> device,
                                                 const FileTierOptions& options, Clock& clock);
   /// Waits for nothing: what is in flight is the device's to end. close() first.

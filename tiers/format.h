@@ -78,6 +78,8 @@ struct ExtentFacts {
 void encode_extent_header(const ExtentFacts& facts, std::uint64_t fingerprint, std::span<std::byte> page);
 [[nodiscard]] Result<ExtentFacts> decode_extent_header(std::span<const std::byte> page,
                                                        std::uint64_t fingerprint);
+/// Whether it is a whole extent header, of whatever namespace.
+[[nodiscard]] bool is_extent_header(std::span<const std::byte> page);
 /// Checksum of a row that is the block `key`, `page` of `segment` in its life `generation`.
 [[nodiscard]] std::uint64_t row_sum(std::span<const std::byte> row, const BlockKey& key,
                                     std::uint32_t segment, std::uint32_t page, std::uint32_t generation);

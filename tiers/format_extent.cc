@@ -72,6 +72,11 @@ Result<ExtentFacts> decode_extent_header(std::span<const std::byte> page, std::u
   return facts;
 }
 
+bool is_extent_header(std::span<const std::byte> page) {
+  const Result<ExtentFacts> any = decode_extent_header(page, 0);
+  return any.has_value() || any.error().kind == ErrorKind::mismatch;
+}
+
 std::uint64_t row_sum(std::span<const std::byte> row, const BlockKey& key, std::uint32_t segment,
                       std::uint32_t page, std::uint32_t generation) {
   const std::array<std::uint64_t, 4> place{key.high, key.low, (std::uint64_t{segment} << 32) | page,

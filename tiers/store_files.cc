@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -83,6 +84,18 @@ void sync_directory(const std::string& path) {
   close(descriptor);
 }
 
+/// A file in memory with what is left of the one that was cut, zeros behind it: readers may not mend it.
+int copy_of(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);  // reads at any alignment
+  if (file < 0) return file;
+  const int copy = memfd_create("fulcrum-cut-meta", MFD_CLOEXEC);
+  constexpr std::size_t kAtOnce = 1 << 20;
+  while (copy >= 0 && sendfile(copy, file, nullptr, kAtOnce) > 0) {
+  }
+  close(file);
+  return copy;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<const StoreFiles>> StoreFiles::open(const std::string& directory,
@@ -138,7 +151,7 @@ Result<void> StoreFiles::open_all(const StoreFilesOptions& options) {
   }
   for (std::size_t index = 0; index <= options.pieces; ++index) {
     const Bytes size = index == 0 ? head() : piece();
-    if (auto opened = open_one(store_path(directory(), index), size); opened.has_error()) return opened;
+    if (auto opened = open_one(index, size); opened.has_error()) return opened;
   }
   if (read_only_) return {};
   sync_directory(segments);
@@ -146,19 +159,26 @@ Result<void> StoreFiles::open_all(const StoreFilesOptions& options) {
   return take_meta();
 }
 
-Result<void> StoreFiles::open_one(const std::string& path, Bytes size) {
+Result<void> StoreFiles::open_one(std::size_t index, Bytes size) {
+  const std::string path = path_of(index);
   const int access = read_only_ ? O_RDONLY : O_RDWR | O_CREAT;
   const int extra = O_CLOEXEC | O_NOFOLLOW | (direct() ? O_DIRECT : 0);
   int descriptor = ::open(path.c_str(), access | extra, 0600);
-  const bool missing = read_only_ && descriptor < 0 && errno == ENOENT;
-  if (missing) descriptor = memfd_create("fulcrum-missing-segment", MFD_CLOEXEC);
+  struct stat facts {};
+  bool stand_in = read_only_ && descriptor < 0 && errno == ENOENT;
+  if (stand_in) descriptor = memfd_create("fulcrum-missing-segment", MFD_CLOEXEC);
   if (descriptor < 0) return os_error(errno, "open", path);
+  if (read_only_ && index == 0 && fstat(descriptor, &facts) == 0 && facts.st_size < size.value()) {
+    stand_in = true;
+    close(descriptor);
+    descriptor = copy_of(path);
+    if (descriptor < 0) return os_error(errno, "open", path);
+  }
   add(descriptor);
   if (lock_) {  // before anything is changed: meta may have been made just now
     if (auto covered = lock_->cover_meta(); covered.has_error()) return covered;
   }
-  if (read_only_ && !missing) return {};
-  struct stat facts {};
+  if (read_only_ && !stand_in) return {};
   if (fstat(descriptor, &facts) != 0) return os_error(errno, "look at", path);
   if (facts.st_size >= size.value()) return {};
   const std::string doing = "make a file of " + std::to_string(size.value()) + " bytes in";

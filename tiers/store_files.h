@@ -30,7 +30,8 @@ struct StoreFilesOptions {
   Bytes piece{};             ///< of each segment
   std::size_t pieces = 0;    ///< segments, 1..999999
   bool direct = true;        ///< try O_DIRECT
-  bool read_only = false;    ///< for inspection: makes and changes nothing; what is missing reads as zeros
+  bool read_only = false;    ///< for inspection: makes and changes nothing; missing files and the end
+                             ///< of a meta that was cut read as zeros
   bool demand_space = true;  ///< refuse to open where the disk cannot hold all of it
   bool locked = true;        ///< with read_only, false: looks on beside an owner, at what may be changing
 };
@@ -60,7 +61,7 @@ class StoreFiles final : public FileSet {
  private:
   StoreFiles(std::string directory, const StoreFilesOptions& options, std::unique_ptr<OwnerLock> lock);
   Result<void> open_all(const StoreFilesOptions& options);
-  Result<void> open_one(const std::string& path, Bytes size);
+  Result<void> open_one(std::size_t index, Bytes size);
   Result<void> take_meta();
   [[nodiscard]] std::string path_of(std::size_t index) const override;
 

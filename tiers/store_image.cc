@@ -23,12 +23,11 @@ constexpr Seconds kAnswerLimit{30};
 // A checkpoint of the owner may overtake whoever only looks.
 constexpr int kLooks = 5;
 
-/// The two superblocks as they lie in the file: its size is not known to be right yet.
-Result<std::vector<std::byte>> superblock_pages(const std::string& directory) {
-  const std::string path = store_path(directory, 0);
+/// The first bytes of a file, whose size is not known to be right yet; zeros behind its end.
+Result<std::vector<std::byte>> head_of(const std::string& path, std::size_t bytes) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
   if (file < 0) return os_error(errno, "open", path);
-  std::vector<std::byte> pages(2 * kPage);
+  std::vector<std::byte> pages(bytes);
   std::size_t got = 0;
   ssize_t count = 0;
   do {
@@ -41,13 +40,27 @@ Result<std::vector<std::byte>> superblock_pages(const std::string& directory) {
   return pages;
 }
 
+/// For a directory without a superblock: a store that lost it, or none.
+Error headless(const std::string& directory, const StoreSurvey& survey, const std::string& what) {
+  for (const StoreSurvey::File& file : survey.files) {
+    if (file.index == 0) continue;
+    const std::string path = store_path(directory, file.index);
+    const auto page = head_of(path, kPage);
+    if (page.has_error()) return page.error();
+    if (is_extent_header(*page))
+      return without_superblock(directory, what + ", and " + path + " holds blocks");
+  }
+  return bad_input(directory, "holds no store: " + what,
+                   "name a directory of a file tier, 'path' in the policy");
+}
+
 struct Superblocks {
   std::vector<FoundSuperblock> valid;  // newest first
   std::array<std::string, 2> faults;
 };
 
-Result<Superblocks> read_superblocks(const std::string& directory) {
-  const auto pages = superblock_pages(directory);
+Result<Superblocks> read_superblocks(const std::string& directory, const StoreSurvey& survey) {
+  const auto pages = head_of(store_path(directory, 0), 2 * kPage);
   if (pages.has_error()) return pages.error();
   Superblocks found;
   std::array<bool, 2> blank{};
@@ -66,10 +79,9 @@ Result<Superblocks> read_superblocks(const std::string& directory) {
     }
   }
   if (found.valid.empty()) {
-    const std::string what = blank[0] && blank[1] ? "both superblocks are blank: the store was never begun"
-                                                  : "no superblock is valid: " + found.faults[blank[0]];
-    return make_error(ErrorKind::corrupt, "read the store in", directory, what,
-                      "empty the directory to start anew; what it held is lost");
+    // One blank place and one damaged: its making was interrupted, and the next start makes it again.
+    if (blank[0] || blank[1]) return headless(directory, survey, "its file 'meta' has no superblock");
+    return without_superblock(directory, "no superblock is valid: " + found.faults[0]);
   }
   std::ranges::sort(found.valid, [](const FoundSuperblock& a, const FoundSuperblock& b) {
     return a.superblock.sequence > b.superblock.sequence;
@@ -123,13 +135,14 @@ Result<bool> replay_journal(StoreImage& image, std::span<const FoundSuperblock> 
 Result<std::unique_ptr<StoreImage>> look(const std::string& directory, StoreAccess access,
                                          const StoreSurvey& survey, Clock& clock) {
   for (int looks = 1;; ++looks) {
-    auto found = read_superblocks(directory);
+    auto found = read_superblocks(directory, survey);
     if (found.has_error()) return found.error();
     const FoundSuperblock& newest = found->valid.front();
     if (auto sound = newest.superblock.layout.check(); sound.has_error()) return sound.error();
     auto image = std::make_unique<StoreImage>(directory, survey, newest.superblock);
     image->slot = newest.slot;
     image->superblock_faults = found->faults;
+    image->meta_cut = survey.files.front().size < newest.superblock.layout.meta_bytes;
     auto device = open_device(directory, access, newest.superblock.layout);
     if (device.has_error()) return device.error();
     image->device = std::move(*device);
@@ -146,8 +159,7 @@ Result<std::unique_ptr<StoreImage>> StoreImage::open(const std::string& director
   auto survey = StoreSurvey::of(directory);
   if (survey.has_error()) return survey.error();
   if (survey->files.empty() || survey->files.front().index != 0) {
-    return bad_input(directory, "holds no store: there is no file 'meta'",
-                     "name a directory of a file tier, 'path' in the policy");
+    return headless(directory, *survey, "there is no file 'meta'");
   }
   return look(directory, access, *survey, clock);
 }

@@ -35,6 +35,7 @@ struct StoreImage {
   int slot = 0;           ///< its place
   /// Of the two places: what is wrong with it; empty where nothing is.
   std::array<std::string, 2> superblock_faults;
+  bool meta_cut = false;  ///< its file is shorter than it was made: records may be missing
   StoreState state;
   std::uint64_t batches = 0;  ///< of the journal
   std::uint64_t records = 0;
@@ -50,11 +51,12 @@ struct StoreImage {
 
   /// The journal broke off in the middle or contradicts itself, and no crash can have been the cause.
   [[nodiscard]] bool journal_damaged() const {
-    return lost_records > 1 || state.contradicted > 0 || (superblock.clean && lost_records > 0);
+    return meta_cut || lost_records > 1 || state.contradicted > 0 || (superblock.clean && lost_records > 0);
   }
 
   /// Kinds: bad_input (no store there), mismatch (a newer format), corrupt (no superblock is valid, or the
-  /// files are of another layout), busy (in use: by whom), not_found, permission, device, no_memory.
+  /// files are of another layout, or it has lost `meta`), busy (in use: by whom), not_found, permission,
+  /// device, no_memory.
   static Result<std::unique_ptr<StoreImage>> open(const std::string& directory, StoreAccess access,
                                                   Clock& clock);
 

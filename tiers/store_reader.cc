@@ -29,6 +29,13 @@ Result<void> run_request(Device& device, IoRequest request, Clock& clock, Second
                     "check the device; the kernel log may say more");
 }
 
+Error without_superblock(const std::string& where, const std::string& detail) {
+  return make_error(
+      ErrorKind::corrupt, "open the store in", where, detail,
+      "put its file 'meta' back, or empty the directory to start anew ('engine: {foreign: replace}' "
+      "in the policy does so): what it held is lost");
+}
+
 Result<std::vector<FoundSuperblock>> StoreReader::superblocks() {
   Result<AlignedBuffer> pages = AlignedBuffer::allocate(2 * kPage);
   if (pages.has_error()) return pages.error();
@@ -57,15 +64,29 @@ Result<std::vector<FoundSuperblock>> StoreReader::superblocks() {
   // A newer program's superblock counts even beside one of ours: that program has taken the store over.
   if (mismatch) return *mismatch;
   if (found.empty() && corrupt && !empty_place) {
-    corrupt->where = device_.identity().path;
-    corrupt->detail = "both superblocks are damaged, the last one: " + corrupt->detail;
-    corrupt->next_step = "empty the directory to start anew; what it held is lost";
-    return *corrupt;
+    return without_superblock(device_.identity().path,
+                              "both superblocks are damaged, the last one: " + corrupt->detail);
   }
   std::ranges::sort(found, [](const FoundSuperblock& a, const FoundSuperblock& b) {
     return a.superblock.sequence > b.superblock.sequence;
   });
   return found;
+}
+
+Result<std::optional<std::uint32_t>> StoreReader::used_segment(const FileLayout& layout) {
+  Result<AlignedBuffer> page = AlignedBuffer::allocate(kPage);
+  if (page.has_error()) return page.error();
+  pages_ = std::move(*page);
+  for (std::uint32_t segment = 0; segment < layout.segments; ++segment) {
+    IoRequest request;
+    request.kind = IoKind::read;
+    request.offset = layout.segment_offset(segment);
+    request.buffer = pages_.span();
+    if (Result<void> read = run_request(device_, request, clock_, limit_); read.has_error())
+      return read.error();
+    if (is_extent_header(pages_.span())) return std::optional(segment);
+  }
+  return std::optional<std::uint32_t>();
 }
 
 Result<void> StoreReader::fetch(std::int64_t offset, std::size_t bytes) {

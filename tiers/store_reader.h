@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/clock.h"
@@ -20,6 +21,10 @@ namespace fulcrum {
 /// Carries out one request and waits for it, at most so long. Nothing else may be in flight.
 /// Kinds: those of the device; timed_out: it is still in flight.
 [[nodiscard]] Result<void> run_request(Device& device, IoRequest request, Clock& clock, Seconds limit);
+
+/// The error for a store whose bytes nobody can say the meaning of. `detail` says what is wrong with its
+/// superblocks.
+[[nodiscard]] Error without_superblock(const std::string& where, const std::string& detail);
 
 /// A superblock that was found, and in which of the two places.
 struct FoundSuperblock {
@@ -43,6 +48,9 @@ class StoreReader {
   /// The superblocks that are valid, newest first; none where the device holds no store yet. Kinds: corrupt
   /// (something is there, and none is valid), mismatch (of another format), device, timed_out, no_memory.
   [[nodiscard]] Result<std::vector<FoundSuperblock>> superblocks();
+  /// The first segment that begins with an extent. Where there is no superblock, none should: extents are
+  /// written only once a superblock is durable.
+  [[nodiscard]] Result<std::optional<std::uint32_t>> used_segment(const FileLayout& layout);
   /// The journal that `superblock` points to, up to its end or to damage.
   [[nodiscard]] Result<FoundJournal> journal(const Superblock& superblock);
   /// The same, one record after the other and none of them kept.

@@ -121,6 +121,7 @@ void add_stores(std::map<std::string, Bits>& out) {
   out["store/good-one-superblock"] = Recipe().byte(1).edit(0, 0).patch(40, eight).bits();
   out["store/bad-other-namespace"] =
       Recipe().byte(1).edit(1, 0).patch(48, one).edit(1, 1).patch(48, one).bits();
+  out["store/bad-blank-superblocks"] = Recipe().byte(1).edit(4, 0).edit(4, 1).bits();
   out["store/bad-both-superblocks"] =
       Recipe().byte(1).edit(0, 0).patch(40, eight).edit(0, 1).patch(40, eight).bits();
 }

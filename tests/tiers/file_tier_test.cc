@@ -188,6 +188,8 @@ TEST(FileTier, StartsAnewWhereOnlyZerosAreAndRefusesTwoDamagedSuperblocks) {
   image[4096 + 100] ^= std::byte{1};
   EXPECT_EQ(rig.open(image).error().kind, ErrorKind::corrupt);
   std::fill_n(image.begin(), 8192, std::byte{0});
+  EXPECT_EQ(rig.open(image).error().kind, ErrorKind::corrupt) << "its segments hold blocks";
+  std::ranges::fill(image, std::byte{0});
   rig.must_open(image);
   EXPECT_TRUE(rig.tier->recovery().fresh);
   EXPECT_EQ(rig.tier->status().blocks, 0U);

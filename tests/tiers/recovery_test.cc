@@ -184,6 +184,42 @@ TEST(Recovery, NeverHoldsMoreThanItsCapacityWhenErasuresWereNotWrittenDown) {
   EXPECT_EQ(rig.readable(2, 0, rows / 2 / 6 * 6), rows / 2 / 6 * 6) << "the worthier stay";
 }
 
+TEST(Recovery, IsRefusedWhereBlocksAreLeftAndNoSuperblock) {
+  Rig rig;
+  ASSERT_NO_FATAL_FAILURE(rig.must_open());
+  const Image never_used = rig.device->image();
+  ASSERT_TRUE(rig.write(1, 0, 3).good());
+  const Image used = rig.device->image();
+  const auto without_head = [&](Image image) {
+    std::fill_n(image.begin(), rig.options.layout.meta_bytes.value(), std::byte{0});
+    return image;
+  };
+  const Result<void> refused = rig.open(without_head(used));
+  ASSERT_TRUE(refused.has_error());
+  EXPECT_EQ(refused.error().kind, ErrorKind::corrupt);
+  EXPECT_NE(refused.error().message().find("segment 0 holds blocks"), std::string::npos)
+      << refused.error().message();
+  EXPECT_NE(refused.error().next_step.find("foreign: replace"), std::string::npos);
+  ASSERT_NO_FATAL_FAILURE(rig.must_open(without_head(never_used)));
+  EXPECT_TRUE(rig.tier->recovery().fresh);
+}
+
+TEST(Recovery, TellsWhatACrashLeavesFromDamage) {
+  Rig rig;
+  ASSERT_NO_FATAL_FAILURE(rig.must_open());
+  ASSERT_TRUE(rig.write(1, 0, 3).good());
+  const auto half =
+      static_cast<std::ptrdiff_t>(rig.options.layout.journal_offset(rig.tier->superblock().active_half));
+  const Image open = rig.device->image();
+  rig.must_close();
+  Image closed = rig.device->image();
+  ASSERT_NO_FATAL_FAILURE(rig.must_open(open));
+  EXPECT_FALSE(rig.tier->recovery().damaged);
+  std::fill_n(closed.begin() + half, rig.options.layout.journal_bytes(), std::byte{0});
+  ASSERT_NO_FATAL_FAILURE(rig.must_open(closed));
+  EXPECT_TRUE(rig.tier->recovery().damaged);
+}
+
 TEST(Recovery, IsToldThatTheStoreBelongsToWhoOpenedItLast) {
   Rig rig;
   ASSERT_NO_FATAL_FAILURE(rig.must_open());
