@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/document.h"
 #include "base/errors.h"
 #include "tiers/format.h"
 
@@ -14,6 +15,7 @@ constexpr std::int64_t kHeadPages = 4;  // superblocks, probe page, one spare
 constexpr std::int64_t kRowsLeast = 4;  // of a segment
 constexpr std::uint32_t kSegmentsLeast = 4;
 constexpr std::int64_t kSegmentsWished = 16;
+constexpr std::int64_t kSegmentsMost = 999'999;  // their names have six digits
 
 std::int64_t up(std::int64_t bytes) {
   return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -36,6 +38,14 @@ std::int64_t all_bytes(std::int64_t segment_bytes, std::int64_t segments, std::i
   return head_bytes(segment_bytes, segments, stride) + segments * segment_bytes;
 }
 
+Error too_many(Bytes capacity, Bytes segment_bytes) {
+  return bad_input("capacity",
+                   format(capacity) + " is more than " + std::to_string(kSegmentsMost) + " segments of " +
+                       format(segment_bytes),
+                   "set 'capacity' of the tier to at most " + format(segment_bytes * kSegmentsMost) +
+                       " for each of its paths");
+}
+
 }  // namespace
 
 Result<FileLayout> FileLayout::for_capacity(Bytes capacity, Bytes row_bytes, Medium medium) {
@@ -45,15 +55,17 @@ Result<FileLayout> FileLayout::for_capacity(Bytes capacity, Bytes row_bytes, Med
   const std::int64_t stride = up(row_bytes.value());
   const std::int64_t smallest = kRowsLeast * lone_row(stride);
   if (const std::int64_t least = all_bytes(smallest, kSegmentsLeast, stride); capacity.value() < least) {
-    return bad_input("capacity",
-                     std::to_string(capacity.value()) + " bytes are too few for rows of " +
-                         std::to_string(row_bytes.value()) + " bytes",
-                     "give at least " + std::to_string(least) + " bytes");
+    return bad_input(
+        "capacity",
+        std::to_string(capacity.value()) + " bytes are too few for rows of " +
+            std::to_string(row_bytes.value()) + " bytes",
+        "set 'capacity' of the tier to at least " + std::to_string(least) + " bytes for each of its paths");
   }
   const std::int64_t wished = std::int64_t{medium == Medium::hdd ? 4 : 1} << 30;
   const std::int64_t share = capacity.value() / kSegmentsWished / kPageBytes * kPageBytes;
   const std::int64_t segment = std::max(std::min(wished, share), smallest);
   std::int64_t segments = capacity.value() / segment;
+  if (segments > kSegmentsMost) return too_many(capacity, Bytes(segment));
   while (all_bytes(segment, segments, stride) > capacity.value()) --segments;
   FileLayout layout;
   layout.row_bytes = row_bytes;
@@ -61,6 +73,26 @@ Result<FileLayout> FileLayout::for_capacity(Bytes capacity, Bytes row_bytes, Med
   layout.segments = static_cast<std::uint32_t>(segments);
   layout.meta_bytes = Bytes(head_bytes(segment, segments, stride));
   return layout;
+}
+
+Result<FileLayout> FileLayout::resized(Bytes capacity) const {
+  FileLayout layout = *this;
+  const auto fits = [&](std::int64_t count) {
+    layout.meta_bytes = std::max(meta_bytes, Bytes(head_bytes(segment_bytes.value(), count, stride())));
+    layout.segments = static_cast<std::uint32_t>(count);
+    return layout.total() <= capacity;
+  };
+  std::int64_t count = capacity.value() / segment_bytes.value();
+  if (count > kSegmentsMost) return too_many(capacity, segment_bytes);
+  while (count > 0 && !fits(count)) --count;
+  if (count >= kSegmentsLeast) return layout;
+  fits(kSegmentsLeast);
+  return bad_input(
+      "capacity",
+      format(capacity) + " are fewer than " + std::to_string(kSegmentsLeast) + " segments of " +
+          format(segment_bytes) + ", which the store there has",
+      "set 'capacity' of the tier to at least " + std::to_string(layout.total().value()) +
+          " bytes for each of its paths, or empty the directory to start anew with smaller segments");
 }
 
 Result<void> FileLayout::check() const {

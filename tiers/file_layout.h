@@ -27,6 +27,9 @@ struct FileLayout {
   /// at least 4 rows; one in eight, at least 2, are spare for reclaiming. Kinds: bad_input (capacity too
   /// small for the rows, with the least that works).
   static Result<FileLayout> for_capacity(Bytes capacity, Bytes row_bytes, Medium medium);
+  /// The layout of this store for another capacity: as many of its segments as fit, and never a smaller head.
+  /// Kinds: bad_input (too few segments would be left, with the least that works; or too many).
+  [[nodiscard]] Result<FileLayout> resized(Bytes capacity) const;
   /// Kinds: bad_input, naming what is wrong with a layout that was put together by hand.
   [[nodiscard]] Result<void> check() const;
 

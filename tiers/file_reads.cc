@@ -105,7 +105,7 @@ void FileReads::on_row(Job& job, std::size_t i) {
     row.verified = true;
     return;
   }
-  ++core_.tally.corrupt;
+  if (!row.again) ++core_.tally.corrupt;  // a row, not a reading
   if (!row.again && !job.cancelled && !job.failure) {
     row.again = true;
     push(job, i, 1);

@@ -1,8 +1,9 @@
 // FileStore: a FileTier in a directory. What the engine, inspection and verification open.
 //
-// The directory must exist. Empty: a store is made there. With a store of the same bytes and layout: it is
-// recovered, as far as its journal is whole: what is missing from it is logged. With anything else, or with
-// blocks and no superblock: refused with what is wrong, or replaced where the options say so.
+// The directory must exist. Empty: a store is made there. With a store of the same bytes: it is recovered, as
+// far as its journal is whole, and resized to the capacity (store_resize.h); what is missing is logged. With
+// anything else, or with blocks and no superblock: refused with what is wrong, or replaced where the options
+// say so.
 #pragma once
 
 #include <functional>
@@ -19,7 +20,9 @@ namespace fulcrum {
 struct FileStoreOptions {
   Namespace name;
   Bytes row_bytes{};
-  Bytes capacity{};  ///< of the medium, bookkeeping and spare segments included
+  /// Of the medium, bookkeeping and spare segments included. Less than at the last start: blocks in segments
+  /// that do not fit any more are misses, and their space is given back.
+  Bytes capacity{};
   Medium medium = Medium::flash;
   Bytes io_size{1 << 20};  ///< these three from the profile
   int depth = 32;

@@ -45,15 +45,18 @@ StoreStart new_store(const FileTierOptions& options) {
   return start;
 }
 
-/// The newest superblock whose journal can be read at all.
-Result<StoreStart> recover(StoreReader& reader, const std::vector<FoundSuperblock>& found) {
+/// The newest superblock whose journal can be read at all. `layout`: the store's own, or that of another size
+/// which it goes on with; the journal lies where its own says.
+Result<StoreStart> recover(StoreReader& reader, const std::vector<FoundSuperblock>& found,
+                           const FileLayout& layout) {
   const Superblock& newest = found.front().superblock;
-  StoreStart start{newest, found.front().slot, StoreState(newest.layout), {}};
+  StoreStart start{newest, found.front().slot, StoreState(layout), {}};
+  start.superblock.layout = layout;
   start.report.clean = newest.clean;
   for (const FoundSuperblock& candidate : found) {
     if (candidate.superblock.layout != newest.layout) continue;
-    const Result<FoundJournal> journal = reader.journal(
-        candidate.superblock, [&](Record& record) { take_up(record, newest.layout, start.state); });
+    const Result<FoundJournal> journal =
+        reader.journal(candidate.superblock, [&](Record& record) { take_up(record, layout, start.state); });
     if (journal.has_error()) return journal.error();
     start.report.dropped_records += journal->dropped;
     start.report.damaged |= journal->dropped > 1 || (newest.clean && journal->dropped > 0);
@@ -66,11 +69,19 @@ Result<StoreStart> recover(StoreReader& reader, const std::vector<FoundSuperbloc
   }
   start.report.dropped_records += start.state.contradicted;
   start.report.damaged |= start.state.contradicted > 0;
-  settle_segments(newest.layout, start.state);
-  trim(static_cast<std::uint64_t>(newest.layout.capacity().value() / newest.layout.row_bytes.value()),
-       start.state);
+  start.report.beyond = start.state.beyond;
+  if (layout.segments < newest.layout.segments) make_room(layout, start.state);
+  settle_segments(layout, start.state);
+  trim(static_cast<std::uint64_t>(layout.capacity().value() / layout.row_bytes.value()), start.state);
   start.report.blocks = start.state.index.blocks();
   return start;
+}
+
+/// Whether segments stay where they are.
+bool resizable(const FileLayout& own, const FileLayout& wanted, const Geometry& geometry) {
+  const bool apart = geometry.piece > Bytes(0);  // files of their own
+  return own.segment_bytes == wanted.segment_bytes && own.row_bytes == wanted.row_bytes &&
+         (own.meta_bytes == wanted.meta_bytes || (apart && own.meta_bytes < wanted.meta_bytes));
 }
 
 Result<StoreStart> look(Device& device, StoreReader& reader, FileTierOptions& options) {
@@ -88,13 +99,15 @@ Result<StoreStart> look(Device& device, StoreReader& reader, FileTierOptions& op
     }
     return new_store(options);
   }
-  const Superblock wanted = superblock_for(options.name, options.layout);
+  const FileLayout& own = found->front().superblock.layout;
+  const bool resize = options.resize && resizable(own, options.layout, device.geometry());
+  const Superblock wanted = superblock_for(options.name, resize ? own : options.layout);
   const std::string differs = options.read_only ? "" : difference(found->front().superblock, wanted);
   if (!differs.empty()) {
     return make_error(ErrorKind::mismatch, "open", device.identity().path, differs,
                       "give this engine another directory, or empty this one to start anew");
   }
-  return recover(reader, *found);
+  return recover(reader, *found, options.layout);
 }
 
 Result<AlignedBuffer> maybe(bool wanted, Result<AlignedBuffer> (*make)()) {

@@ -45,6 +45,7 @@ struct FileTierOptions {
   Seconds checkpoint_age{30};  ///< worth and write budget are written down this often
   std::uint64_t owner = 0;     ///< nonce of this process: told in the superblock
   std::string writer;          ///< who holds it, for people: "pid 12 on host a"
+  bool resize = false;         ///< take over a store with fewer or more segments: what lies beyond is lost
   bool read_only = false;      ///< for inspection: writes nothing, takes any namespace and layout
   Seconds wall{};              ///< since 1970, UTC, at the start, for WriteHistory; 0: the machine's
   Seconds open_limit{30};      ///< most that open() waits for one answer of the device
@@ -58,6 +59,7 @@ struct RecoveryReport {
   std::uint64_t blocks = 0;
   std::uint64_t records = 0;          ///< of the journal
   std::uint64_t dropped_records = 0;  ///< torn or damaged, what came after them, or contradicted
+  std::uint64_t beyond = 0;           ///< extents in segments that a smaller layout has no more
   bool damaged = false;               ///< records are missing that no crash can have cost
   Seconds elapsed{};
 };

@@ -1,6 +1,7 @@
 #include "tiers/recovery.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -21,6 +22,7 @@ class Replay {
 
   void operator()(ExtentFacts& facts) {
     const std::int64_t pages = layout_.segment_bytes.value() / static_cast<std::int64_t>(kPage);
+    if (facts.segment >= layout_.segments) ++state_.beyond;
     if (facts.segment >= layout_.segments || end_page(facts, layout_) > pages) return;
     if (!enter(facts.segment, facts.generation)) return;
     Segment& segment = state_.segments[facts.segment];
@@ -76,6 +78,26 @@ void settle_segments(const FileLayout& layout, StoreState& state) {
   const auto least = static_cast<std::uint32_t>(1 + layout.stride() / static_cast<std::int64_t>(kPage));
   if (roomiest && pages - state.segments[*roomiest].head >= least) {
     state.segments.move(*roomiest, SegmentState::open);
+  }
+}
+
+void make_room(const FileLayout& layout, StoreState& state) {
+  std::vector<std::pair<double, std::uint32_t>> used;
+  for (std::uint32_t i = 0; i < state.segments.size(); ++i) {
+    if (state.segments[i].head == 0) continue;
+    double worth = 0;
+    for (const ExtentIndex::ExtentId id : state.index.in_segment(i)) {
+      for (const StoredBlock& block : state.index.extent(id).blocks) worth += std::exp2(double{block.worth});
+    }
+    used.emplace_back(worth, i);
+  }
+  std::ranges::sort(used);
+  const std::size_t most = layout.segments - layout.spare_segments();
+  const std::size_t excess = used.size() > most ? used.size() - most : 0;
+  for (const auto& [worth, i] : std::span(used).first(excess)) {
+    state.index.drop_segment(i);
+    ++state.segments[i].generation;
+    state.segments[i].head = 0;
   }
 }
 

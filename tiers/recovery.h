@@ -17,6 +17,7 @@ struct StoreState {
   std::uint64_t time_ms = 0;  ///< the store's time: how long it has been open, all in all
   /// Extents that a later record of the same life of their segment wrote over: no store says so.
   std::uint64_t contradicted = 0;
+  std::uint64_t beyond = 0;  ///< extents in segments that the layout does not have
 
   explicit StoreState(const FileLayout& layout)
       : index(layout.segments, layout.stride()), segments(layout.segments) {}
@@ -29,6 +30,10 @@ void take_up(Record& record, const FileLayout& layout, StoreState& state);
 void take_up(std::span<Record> records, const FileLayout& layout, StoreState& state);
 /// After the replay: gives every segment its state. The one with most room left is open again.
 void settle_segments(const FileLayout& layout, StoreState& state);
+
+/// Empties the least worthy segments until as many are free as a store needs to move blocks: for one that has
+/// fewer segments than before. Call it before settle_segments().
+void make_room(const FileLayout& layout, StoreState& state);
 
 /// Forgets the least worthy blocks above `rows`: erasures that were not written down in time can bring back
 /// more than the store may hold.

@@ -112,8 +112,10 @@ Result<std::shared_ptr<const StoreFiles>> StoreFiles::open(const std::string& di
   }
   const auto survey = StoreSurvey::of(directory);
   if (survey.has_error()) return survey.error();
-  if (const std::string misfit = survey->misfit(options.head, options.piece, options.pieces);
-      !misfit.empty()) {
+  const Bytes meta =
+      survey->files.empty() || survey->files.front().index != 0 ? Bytes(0) : survey->files.front().size;
+  const Bytes head = options.head_told ? std::max(options.head, meta) : options.head;
+  if (const std::string misfit = survey->misfit(head, options.piece, options.pieces); !misfit.empty()) {
     return make_error(ErrorKind::mismatch, kOpening, directory, "its files are laid out otherwise: " + misfit,
                       "use the capacity and block size that it was made with, or another directory");
   }

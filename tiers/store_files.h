@@ -33,6 +33,7 @@ struct StoreFilesOptions {
   bool read_only = false;    ///< for inspection: makes and changes nothing; missing files and the end
                              ///< of a meta that was cut read as zeros
   bool demand_space = true;  ///< refuse to open where the disk cannot hold all of it
+  bool head_told = false;    ///< by its superblock: a longer meta is one that was to grow, and was not used
   bool locked = true;        ///< with read_only, false: looks on beside an owner, at what may be changing
 };
 

@@ -101,6 +101,7 @@ Result<std::unique_ptr<FileDevice>> open_device(const std::string& directory, St
                                 .pieces = layout.segments,
                                 .read_only = access != StoreAccess::repair,
                                 .demand_space = false,
+                                .head_told = true,
                                 .locked = access != StoreAccess::look};
   return FileDevice::open_store(directory, files, {});
 }
