@@ -12,7 +12,7 @@ namespace {
 
 constexpr auto kPageBytes = static_cast<std::int64_t>(kPage);
 constexpr std::int64_t kHeadPages = 4;  // superblocks, probe page, one spare
-constexpr std::int64_t kRowsLeast = 4;  // of a segment
+constexpr std::int64_t kRowsLeast = 2;  // of a segment
 constexpr std::uint32_t kSegmentsLeast = 4;
 constexpr std::int64_t kSegmentsWished = 16;
 constexpr std::int64_t kSegmentsMost = 999'999;  // their names have six digits
@@ -62,8 +62,10 @@ Result<FileLayout> FileLayout::for_capacity(Bytes capacity, Bytes row_bytes, Med
         "set 'capacity' of the tier to at least " + std::to_string(least) + " bytes for each of its paths");
   }
   const std::int64_t wished = std::int64_t{medium == Medium::hdd ? 4 : 1} << 30;
-  const std::int64_t share = capacity.value() / kSegmentsWished / kPageBytes * kPageBytes;
-  const std::int64_t segment = std::max(std::min(wished, share), smallest);
+  const std::int64_t share = capacity.value() / kSegmentsWished;
+  // Small segments hold whole rows only: of a few rows, a part of one is much.
+  const std::int64_t whole = share / lone_row(stride) * lone_row(stride);
+  const std::int64_t segment = share >= wished ? wished : std::max(whole, smallest);
   std::int64_t segments = capacity.value() / segment;
   if (segments > kSegmentsMost) return too_many(capacity, Bytes(segment));
   while (all_bytes(segment, segments, stride) > capacity.value()) --segments;

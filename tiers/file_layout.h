@@ -24,7 +24,7 @@ struct FileLayout {
 
   /// The layout that makes the most of `capacity` bytes of the medium: total() never exceeds them. Segments
   /// of 1 GiB (4 GiB on turning disks) where there are at least 16 of them, smaller ones otherwise, each of
-  /// at least 4 rows; one in eight, at least 2, are spare for reclaiming. Kinds: bad_input (capacity too
+  /// at least 2 rows; one in eight, at least 2, are spare for reclaiming. Kinds: bad_input (capacity too
   /// small for the rows, with the least that works).
   static Result<FileLayout> for_capacity(Bytes capacity, Bytes row_bytes, Medium medium);
   /// The layout of this store for another capacity: as many of its segments as fit, and never a smaller head.

@@ -208,7 +208,10 @@ TEST(FileLayout, NeverTakesMoreThanItsCapacityAndSaysTheLeastThatWorks) {
 TEST(Format, WritesTheBytesOfItsGoldenFiles) {
   Random random(20240601);
   Superblock superblock = superblock_for({"model-7b", "paged-16", "bf16", 2, "tenant"}, {});
-  superblock.layout = *FileLayout::for_capacity(Bytes(std::int64_t{1} << 30), Bytes(2 << 20), Medium::flash);
+  superblock.layout.row_bytes = Bytes(2 << 20);
+  superblock.layout.segment_bytes = Bytes(64 << 20);
+  superblock.layout.segments = 15;
+  superblock.layout.meta_bytes = Bytes(335872);
   superblock.sequence = 12;
   superblock.active_half = 1;
   superblock.journal_generation = 7;
