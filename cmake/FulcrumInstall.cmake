@@ -11,6 +11,9 @@ if(FULCRUM_BUILD_CLI)
 endif()
 install(DIRECTORY configs DESTINATION ${CMAKE_INSTALL_DATADIR}/fulcrum)
 install(DIRECTORY data DESTINATION ${CMAKE_INSTALL_DATADIR}/fulcrum)
+# The examples, and a project that builds them against what is installed: scripts/check_consumer.sh does.
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/fulcrum FILES_MATCHING PATTERN "*.cc")
+install(FILES tests/consumer/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/fulcrum/examples)
 install(EXPORT fulcrumTargets NAMESPACE fulcrum:: DESTINATION ${fulcrum_config_dir})
 
 # A static archive needs its private libraries at the consumer's link; a shared object brings its own.

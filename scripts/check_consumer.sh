@@ -9,16 +9,23 @@ prefix=$(mktemp -d)
 trap 'rm -rf "$prefix"' EXIT
 
 cmake --install "$build" --prefix "$prefix/root" >/dev/null
-cmake -S tests/consumer -B "$prefix/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix/root" -DCMAKE_BUILD_TYPE=Debug >/dev/null
+share=$prefix/root/share/fulcrum
+cmake -S "$share/examples" -B "$prefix/consumer" -G Ninja -DCMAKE_PREFIX_PATH="$prefix/root" -DCMAKE_BUILD_TYPE=Debug >/dev/null
 cmake --build "$prefix/consumer" >/dev/null
-"$prefix/consumer/consumer" >/dev/null
+"$prefix/consumer/embed_decider" >/dev/null
 echo "consumer: find_package works"
+said=$("$prefix/consumer/embed_engine" "$prefix/store" "$share/configs/profiles/example.yaml")
+if ! grep -q 'load 16 blocks, .* the bytes are ours' <<<"$said"; then
+  echo "consumer: the engine's example says: $said" >&2
+  exit 1
+fi
+echo "consumer: the engine stores and loads from an installed copy"
 
 export PKG_CONFIG_PATH=$prefix/root/lib/pkgconfig:$prefix/root/lib/$(gcc -dumpmachine)/pkgconfig
 # The .pc file names the configured prefix; ask for the scratch one.
 flags=$(pkg-config --define-variable=prefix="$prefix/root" --cflags --libs fulcrum)
 # shellcheck disable=SC2086
-g++ -std=c++20 examples/decide_once.cc $flags -o "$prefix/decide_once"
+g++ -std=c++20 "$share/examples/decide_once.cc" $flags -o "$prefix/decide_once"
 "$prefix/decide_once" >/dev/null
 echo "consumer: pkg-config works"
 
