@@ -65,7 +65,7 @@ void Decider::Impl::stage(const Request& request, const Run& run, const Alternat
 }
 
 // The request runs now, or never: what was read ahead for it is no longer staged, and what has not begun
-// will not begin.
+// will not begin, unless another request waits for it by now.
 void Decider::Impl::unstage(RequestId request) {
   const auto found = staged_.find(request);
   if (found == staged_.end()) return;
@@ -73,8 +73,10 @@ void Decider::Impl::unstage(RequestId request) {
   const std::vector<OrderId> orders = std::move(found->second.orders);
   staged_.erase(found);
   for (const OrderId order : orders) {
-    const Flight* flight = orders_.find(order);
-    if (flight != nullptr && !flight->issued) abandon(order);
+    Flight* flight = orders_.find(order);
+    if (flight == nullptr || flight->issued) continue;
+    std::erase(flight->waiters, request);
+    if (flight->waiters.empty()) abandon(order);
   }
 }
 

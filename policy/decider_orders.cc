@@ -65,10 +65,12 @@ void Decider::Impl::pump(TierId tier) {
   }
 }
 
-// Nobody waits for this read any more.
+// Nobody waits for this read any more, or it cannot come about. A plan has told the number of an order that
+// is held back too: whoever counts on it hears that it never comes.
 void Decider::Impl::abandon(OrderId order) {
   Flight& flight = *orders_.find(order);
   if (!flight.issued) {
+    orders_.withdraw(order);
     end(order, OutcomeKind::cancelled, 0);
     return;
   }

@@ -32,6 +32,16 @@ void Orders::call_off(OrderId id) {
   Flight* flight = find(id);
   FULCRUM_CHECK(flight != nullptr && flight->issued, "only what was handed out is called off");
   flight->called_off = true;
+  tell_to_end(id);
+}
+
+void Orders::withdraw(OrderId id) {
+  const Flight* flight = find(id);
+  FULCRUM_CHECK(flight != nullptr && !flight->issued, "what was handed out is called off");
+  tell_to_end(id);
+}
+
+void Orders::tell_to_end(OrderId id) {
   Order order;
   order.id = id;
   order.kind = OrderKind::cancel;

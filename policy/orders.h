@@ -33,6 +33,8 @@ class Orders {
   void issue(OrderId id);
   /// Tells the mover to stop.
   void call_off(OrderId id);
+  /// Tells that an order which was not handed out never will be.
+  void withdraw(OrderId id);
   /// The order is over.
   void close(OrderId id) { flights_.erase(id); }
   /// Orders blocks of a tier to be erased. Nothing is awaited.
@@ -48,6 +50,8 @@ class Orders {
   std::vector<Order> take() { return std::exchange(out_, {}); }
 
  private:
+  void tell_to_end(OrderId id);
+
   const PrefixIndex* index_;
   Bytes block_bytes_;
   OrderId next_ = 1;

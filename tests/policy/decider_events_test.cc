@@ -1,39 +1,10 @@
 // What each event leads to: sharing, gates, reading ahead, stopping, losing, moving down.
 #include <gtest/gtest.h>
 
-#include "decider_fixture.h"
+#include "on_drive.h"
 
 namespace fulcrum::testing {
 namespace {
-
-// A decider that has the chain on the drive only: memory was filled with something else since.
-struct OnDrive {
-  static constexpr std::int64_t kDram = 100;
-  explicit OnDrive(std::size_t blocks = 90) : keys(chain(1, blocks)), own(decider(config())), host(own) {
-    own.on_computed(keys, 1_s);
-    host.finish_all(1_s);
-    for (int i = 0; i < 12; ++i) {
-      own.on_computed(chain(1000 + static_cast<std::uint32_t>(i), 60), Seconds(1000.0 + 60.0 * i));
-      host.finish_all(Seconds(1000.0 + 60.0 * i));
-    }
-    EXPECT_EQ(own.resident_blocks(keys, 0), 0U);
-    EXPECT_EQ(own.resident_blocks(keys, 1), blocks);
-    first = host.history().size();
-  }
-  static PolicyConfig config() {
-    PolicyConfig made = policy(Strategy::break_even, {{"dram", kDram}, {"nvme", 100'000}});
-    made.tiers[1].gate = 1;
-    return made;
-  }
-  [[nodiscard]] std::vector<Order> since() const {
-    return {host.history().begin() + static_cast<std::ptrdiff_t>(first), host.history().end()};
-  }
-  Chain keys;
-  Decider own;
-  Host host;
-  std::size_t first = 0;
-  Seconds now{50'000};
-};
 
 TEST(DeciderEvents, ABlockInFlightIsReadOnceForAllWhoWait) {
   OnDrive drive;
