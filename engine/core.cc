@@ -116,6 +116,8 @@ void EngineCore::carry_out(Order& order, Seconds now) {
     case OrderKind::cancel:
       if (const auto found = fetch_of_.find(order.id); found != fetch_of_.end()) {
         call_off(found->second, now);
+      } else if (const auto held_back = expected_.extract(order.id)) {
+        stop(held_back.mapped());
       }
       break;
   }

@@ -226,6 +226,7 @@ class EngineCore {
   void arrive(Fetch& fetch, ReadJob& job, std::uint32_t blocks);
   void deliver(const Fetch& fetch, std::uint32_t block, const Lease& row);
   void call_off(FetchId id, Seconds now);
+  void stop(const std::vector<Follower>& followers);
   void end_if_over(FetchId id, Seconds now);
   void unfollow(LoadId load, Seconds now);
 

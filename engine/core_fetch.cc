@@ -45,11 +45,7 @@ void EngineCore::serve_from_memory(const Order& order, Seconds now) {
     }
   }
   const bool whole = held == order.keys.size();
-  for (const Follower& follower : followers) {
-    const auto load = loads_.find(follower.load);
-    if (load == loads_.end() || whole) continue;
-    load->second.state->finish(LoadEnd::stopped);
-  }
+  if (!whole) stop(followers);
   answer(order.id, whole ? OutcomeKind::done : OutcomeKind::failed, held, now, now);
 }
 
@@ -242,6 +238,14 @@ void EngineCore::call_off(FetchId id, Seconds now) {
     count_limbo(jobs_.at(job));
   }
   end_if_over(id, now);
+}
+
+// What they wait for does not come: they end with what they have.
+void EngineCore::stop(const std::vector<Follower>& followers) {
+  for (const Follower& follower : followers) {
+    const auto load = loads_.find(follower.load);
+    if (load != loads_.end()) load->second.state->finish(LoadEnd::stopped);
+  }
 }
 
 void EngineCore::end_if_over(FetchId id, Seconds now) {

@@ -164,7 +164,8 @@ void EngineCore::reap(Seconds now) {
     ++(whole ? counts_.loads_complete : counts_.loads_stopped);
     at = loads_.erase(at);
     unfollow(id, now);
-    if (!whole) decider_.on_cancel(request, now);
+    const auto of_request = [&](const auto& other) { return other.second.request == request; };
+    if (!whole && std::ranges::none_of(loads_, of_request)) decider_.on_cancel(request, now);
   }
 }
 

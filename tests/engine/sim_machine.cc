@@ -117,6 +117,7 @@ void SimMachine::start(std::array<Image, 2> images) {
     TierPolicy tier;
     tier.name = tier.profile = names[i];
     tier.capacity = room[i];
+    if (i == kFlash + 1) tier.gate = options_.flash_gate;
     policy.tiers.push_back(tier);
   }
   auto decider = Decider::create(policy, profile());
