@@ -136,6 +136,7 @@ class EngineCore {
     std::uint32_t limit = 0;  ///< no more than these are asked for: all, until something went wrong
     bool queued = false;      ///< it waits for its turn
     bool called_off = false;
+    bool starved = false;                 ///< it had to wait for rows: its time says nothing of the tier
     bool failed = false;                  ///< the tier does not have the block behind `arrived`
     std::map<std::uint32_t, JobId> jobs;  ///< by their first block
     Seconds started{};
@@ -243,6 +244,7 @@ class EngineCore {
   void watch(Seconds now);
   void tell_health(TierId id, Seconds now);
   void observe(const Fetch& fetch, Seconds now);
+  void tell_speed(TierId id, Seconds now);
   void count_limbo(Job& job);
   void stop_loads_from(TierId id);
 

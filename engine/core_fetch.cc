@@ -151,6 +151,7 @@ void EngineCore::pump(FetchId id, Seconds now) {
       job.reserved = std::move(*rows);
     } else {
       job.staged = staging_.take(wanted);
+      if (job.staged.size() < wanted) fetch.starved = true;
       if (job.staged.empty()) {
         return queue(id);
       }

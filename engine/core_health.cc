@@ -68,8 +68,9 @@ void EngineCore::stop_loads_from(TierId id) {
 }
 
 // A load is over as planned: how long it took, beside what the profile says, corrects what is planned next.
+// Of one that had no place to put its blocks for a while, that is the host's time as well as the tier's.
 void EngineCore::observe(const Fetch& fetch, Seconds now) {
-  if (fetch.into_dram || fetch.keys.empty()) return;
+  if (fetch.into_dram || fetch.keys.empty() || fetch.starved) return;
   TierState& own = tier(fetch.source);
   const TierPolicy& policy = decider_.policy().tiers[static_cast<std::size_t>(fetch.source)];
   const TierProfile* profile = decider_.profile().tier(policy.profile);
@@ -77,10 +78,14 @@ void EngineCore::observe(const Fetch& fetch, Seconds now) {
   const Bytes bytes = parts_.row_bytes * static_cast<std::int64_t>(fetch.keys.size());
   const Seconds predicted = profile->transfer().time(bytes, static_cast<int>(fetch.beside));
   own.drift.observe(predicted, now - fetch.started, now);
-  if (own.drift.factor() != own.slowdown) {
-    own.slowdown = own.drift.factor();
-    decider_.on_speed(fetch.source, own.slowdown, now);
-  }
+  tell_speed(fetch.source, now);
+}
+
+void EngineCore::tell_speed(TierId id, Seconds now) {
+  TierState& own = tier(id);
+  if (own.drift.factor() == own.slowdown) return;
+  own.slowdown = own.drift.factor();
+  decider_.on_speed(id, own.slowdown, now);
 }
 
 EngineStatus EngineCore::status() const {

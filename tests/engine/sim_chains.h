@@ -47,22 +47,23 @@ inline std::size_t held(SimMachine& machine, TierId tier, const Chain& keys) {
   return machine.core().decider().resident_blocks(keys, tier);
 }
 
-/// Chains of `blocks` that flash holds whole and memory does not: more are stored than memory has room for,
-/// then the process starts anew.
+/// Puts chains where flash holds them whole and memory does not: what comes after them drives them out of
+/// memory, then the process starts anew.
 inline std::vector<Chain> chains_on_flash(SimMachine& machine, std::size_t blocks, std::size_t count) {
-  std::vector<Chain> stored;
-  for (std::int32_t seed = 1; seed <= 20; ++seed) {
-    stored.push_back(sim_chain(seed, blocks));
-    sim_store(machine, stored.back());
+  constexpr std::size_t kFiller = 12;
+  constexpr int kFillers = 4;
+  std::vector<Chain> chains;
+  std::int32_t others = 1000;
+  for (std::size_t i = 0; i < count; ++i) {
+    chains.push_back(sim_chain(static_cast<std::int32_t>(i + 1), blocks));
+    for (int round = 0; round < 20 && held(machine, 1, chains.back()) < blocks; ++round) {
+      sim_store(machine, chains.back());
+      for (int k = 0; k < kFillers; ++k) sim_store(machine, sim_chain(others++, kFiller));
+    }
   }
   EXPECT_TRUE(machine.restart());
-  std::vector<Chain> found;
-  for (const Chain& keys : stored) {
-    if (held(machine, 1, keys) == blocks && found.size() < count) found.push_back(keys);
-  }
-  EXPECT_EQ(found.size(), count) << "flash holds too few chains for this test";
-  found.resize(count);
-  return found;
+  for (const Chain& keys : chains) EXPECT_EQ(held(machine, 1, keys), blocks);
+  return chains;
 }
 
 /// Waits for a load, at most so long. How long it took, in seconds.
