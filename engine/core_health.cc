@@ -40,6 +40,8 @@ void EngineCore::watch(Seconds now) {
     // Memory that it does not let go, in such an amount, it never will.
     if (own.stalled && own.limbo > decider_.policy().engine.limbo) own.given_up = true;
     tell_health(id, now);
+    own.drift.pass(now);  // one that gets no loads for its slowness is tried again
+    tell_speed(id, now);
   }
   for (const Late& late : std::exchange(later_, {})) {
     decider_.on_outcome(

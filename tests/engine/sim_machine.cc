@@ -204,7 +204,8 @@ void SimMachine::advance(Seconds until, const std::function<void()>& each) {
   } else if (core_->next_step() <= now()) {
     clock_.advance_to(std::min(until, now() + kStepMost));
   }
-  step_ = settle() ? kStepLeast : std::clamp(step_ * 1.5, kStepLeast, kStepMost);
+  // What begins after a quiet time is looked at closely from the start: its time is measured.
+  step_ = settle() || !busy ? kStepLeast : std::clamp(step_ * 1.5, kStepLeast, kStepMost);
   each();
 }
 
