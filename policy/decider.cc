@@ -69,6 +69,7 @@ void Decider::Impl::advance(Seconds now) {
   now_ = now;
   traffic_.advance(now);
   for (TierId tier = 0; tier < costs_.tiers(); ++tier) state(tier).budget.advance(now);
+  if (now >= hints_end_) expire_hints();
 }
 
 TierCounters Decider::Impl::counters(TierId tier) const {

@@ -1,10 +1,16 @@
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "policy/decider_impl.h"
 
 namespace fulcrum {
 namespace {
+
+// A request that has not run so long after its lead is not expected any more. What is read ahead further in
+// advance than kLeadMost only takes room from others.
+constexpr Seconds kHintGrace{10};
+constexpr Seconds kLeadMost{600};
 
 double saved_per_byte(const Plan& plan, Bytes bytes) {
   const Alternative& chosen = plan.alternatives[plan.reason.chosen];
@@ -20,7 +26,11 @@ Plan Decider::Impl::plan(const Request& request, Seconds now) const {
 
 void Decider::Impl::on_arrival(const Request& request, Seconds now) {
   advance(now);
-  if (!preloads_ || request.lead <= Seconds(0) || staged_.contains(request.id)) return;
+  if (!preloads_ || !(request.lead > Seconds(0))) return;
+  if (const auto known = staged_.find(request.id); known != staged_.end()) {
+    expect(known->second, request.lead);
+    return;
+  }
   const Plan plan = planner_.plan(request);
   if (plan.reason.choice != Choice::load) return;
   index_.trace(request.blocks, path_);
@@ -60,6 +70,7 @@ void Decider::Impl::stage(const Request& request, const Run& run, const Alternat
   Staged& own = staged_[request.id];
   own.orders.push_back(order);
   own.bytes += bytes(part.count);
+  expect(own, request.lead);
   staged_bytes_ += bytes(part.count);
   pump(run.tier);
 }
@@ -78,6 +89,25 @@ void Decider::Impl::unstage(RequestId request) {
     std::erase(flight->waiters, request);
     if (flight->waiters.empty()) abandon(order);
   }
+}
+
+void Decider::Impl::expect(Staged& staged, Seconds lead) {
+  staged.until = now_ + std::min(lead, kLeadMost) + kHintGrace;
+  hints_end_ = std::min(hints_end_, staged.until);
+}
+
+// Hosts forget requests: what was read ahead for these must not keep others from being read ahead for good.
+void Decider::Impl::expire_hints() {
+  std::vector<RequestId> over;
+  hints_end_ = Seconds(std::numeric_limits<double>::infinity());
+  for (const auto& [request, staged] : staged_) {
+    if (staged.until <= now_) {
+      over.push_back(request);
+    } else {
+      hints_end_ = std::min(hints_end_, staged.until);
+    }
+  }
+  for (const RequestId request : over) unstage(request);
 }
 
 void Decider::Impl::wait_for(RequestId request, OrderId order) {

@@ -5,6 +5,7 @@
 // and end; decider_placement.cc what is written where.
 #pragma once
 
+#include <limits>
 #include <map>
 #include <memory>
 #include <vector>
@@ -63,6 +64,7 @@ class Decider::Impl {
   struct Staged {
     Bytes bytes{};
     std::vector<OrderId> orders;
+    Seconds until{};  ///< when the request is not expected any more
   };
 
   class Restoration;
@@ -78,6 +80,8 @@ class Decider::Impl {
   void stage(const Request& request, const Run& run, const Alternative& chosen);
   [[nodiscard]] std::uint32_t stageable(std::span<const BlockKey> blocks, const Run& run) const;
   void unstage(RequestId request);
+  void expect(Staged& staged, Seconds lead);
+  void expire_hints();
   void wait_for(RequestId request, OrderId order);
 
   // Orders
@@ -121,6 +125,7 @@ class Decider::Impl {
   std::array<TierState, kMaxTiers> states_{};
   std::map<RequestId, Staged> staged_;
   Bytes staged_bytes_{};
+  Seconds hints_end_{std::numeric_limits<double>::infinity()};  ///< no hint expires before
   TierMask writable_ = 0xFF;
   Seconds now_{};
   std::vector<NodeId> path_;     ///< scratch

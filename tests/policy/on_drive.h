@@ -10,7 +10,8 @@ namespace fulcrum::testing {
 /// Memory was filled with other chains since: chain(1000), chain(1001), ... of 60 blocks each.
 struct OnDrive {
   static constexpr std::int64_t kDram = 100;
-  explicit OnDrive(std::size_t blocks = 90) : keys(chain(1, blocks)), own(decider(config())), host(own) {
+  explicit OnDrive(std::size_t blocks = 90, const PolicyConfig& policy = config())
+      : keys(chain(1, blocks)), own(decider(policy)), host(own) {
     own.on_computed(keys, 1_s);
     host.finish_all(1_s);
     for (int i = 0; i < 12; ++i) {
