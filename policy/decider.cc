@@ -56,8 +56,10 @@ Decider::Impl::Impl(PolicyConfig policy, MachineProfile profile)
       residency_(policy_, costs_, *valuation_, index_, orders_, forgotten_most(policy_, costs_)),
       traffic_(costs_, gates(policy_, costs_)),
       planner_(costs_, *valuation_, index_, orders_, traffic_, policy_.margin, policy_.gpu_price),
+      memory_first_(!policy_.tiers.empty() &&
+                    profile_.tier(policy_.tiers.front().profile)->medium == Medium::dram),
       preloads_(policy_.preload && policy_.strategy == Strategy::break_even && policy_.tiers.size() > 1 &&
-                profile_.tier(policy_.tiers.front().profile)->medium == Medium::dram) {
+                memory_first_) {
   for (std::size_t i = 0; i < policy_.tiers.size(); ++i) {
     const TierPolicy& tier = policy_.tiers[i];
     states_[i].budget = budget(tier, *profile_.tier(tier.profile), policy_.strategy);
@@ -137,6 +139,9 @@ void Decider::on_cancel(RequestId request, Seconds now) {
 }
 void Decider::on_time(Seconds now) {
   impl_->on_time(now);
+}
+std::optional<Bytes> Decider::on_close(Bytes most, Seconds now) {
+  return impl_->on_close(most, now);
 }
 std::vector<std::size_t> Decider::restore(TierId tier, std::span<const FoundRun> runs, Seconds now) {
   return impl_->restore(tier, runs, now);

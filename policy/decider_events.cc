@@ -172,7 +172,7 @@ void Decider::Impl::on_cancel(RequestId request, Seconds now) {
 
 void Decider::Impl::on_time(Seconds now) {
   advance(now);
-  if (valuation_->placement() != Placement::first_tier) return;
+  if (valuation_->placement() != Placement::first_tier || parting_) return;
   for (TierId tier = 0; tier + 1 < costs_.tiers(); ++tier) write_down(tier);
 }
 

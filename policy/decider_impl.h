@@ -1,13 +1,14 @@
 // Decider::Impl: the parts of the decider and the events that move them.
 //
 // decider.cc holds the front door; decider_events.cc what requests cause; decider_host.cc what is told of
-// tiers; decider_orders.cc how orders begin
-// and end; decider_placement.cc what is written where.
+// tiers; decider_orders.cc how orders begin and end; decider_placement.cc what is written where;
+// decider_close.cc what is saved before the end.
 #pragma once
 
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "fulcrum/decider.h"
@@ -33,6 +34,7 @@ class Decider::Impl {
   void on_outcome(const Outcome& outcome, Seconds now);
   void on_cancel(RequestId request, Seconds now);
   void on_time(Seconds now);
+  std::optional<Bytes> on_close(Bytes most, Seconds now);
   std::vector<std::size_t> restore(TierId tier, std::span<const FoundRun> runs, Seconds now);
   void on_lost(TierId tier, std::span<const BlockKey> keys, Seconds now);
   void on_health(TierId tier, bool readable, bool writable, Seconds now);
@@ -107,10 +109,17 @@ class Decider::Impl {
   void write_down(TierId tier);
   bool leave(NodeId node, TierId tier, Bytes lacking);
   bool demote(NodeId node, TierId from, TierId to);
+  void order_demotion(NodeId node, TierId from, TierId to);
   void tidy(std::span<const BlockKey> blocks);
   void note_offer(TierId tier, std::uint32_t blocks);
   [[nodiscard]] Bytes reserve(TierId tier) const;
   [[nodiscard]] bool orphan(NodeId node) const;
+
+  // Close
+  void list_parting();
+  std::optional<Bytes> part_with(NodeId node, Bytes most);
+  [[nodiscard]] bool only_in_memory(NodeId node) const;
+  [[nodiscard]] TierId tier_below(NodeId node) const;
 
   PolicyConfig policy_;
   MachineProfile profile_;
@@ -121,11 +130,14 @@ class Decider::Impl {
   Residency residency_;
   Traffic traffic_;
   Planner planner_;
+  bool memory_first_;  ///< what the first tier holds does not outlive the process
   bool preloads_;
   std::array<TierState, kMaxTiers> states_{};
   std::map<RequestId, Staged> staged_;
   Bytes staged_bytes_{};
   Seconds hints_end_{std::numeric_limits<double>::infinity()};  ///< no hint expires before
+  /// Once the process is about to end: what moves down yet, the most valuable last.
+  std::optional<std::vector<NodeId>> parting_;
   TierMask writable_ = 0xFF;
   Seconds now_{};
   std::vector<NodeId> path_;     ///< scratch

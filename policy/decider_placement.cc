@@ -128,18 +128,21 @@ bool Decider::Impl::demote(NodeId node, TierId from, TierId to) {
   const std::uint32_t fits = admit_node(node, to, std::min(most, index_[node].count()));
   if (fits == 0) return false;
   note_offer(to, fits);
-  const NodeId back = residency_.cut_back(node, fits);
+  order_demotion(residency_.cut_back(node, fits), from, to);
+  return true;
+}
+
+void Decider::Impl::order_demotion(NodeId node, TierId from, TierId to) {
   Flight flight;
   flight.kind = OrderKind::demote;
   flight.source = from;
   flight.target = to;
-  flight.last = back;
-  flight.blocks = fits;
-  flight.worth = residency_.worth(back, to);
-  state(from).leaving += bytes(fits);
-  state(to).written += bytes(fits);
+  flight.last = node;
+  flight.blocks = index_[node].count();
+  flight.worth = residency_.worth(node, to);
+  state(from).leaving += bytes(flight.blocks);
+  state(to).written += bytes(flight.blocks);
   orders_.issue(begin(std::move(flight)));
-  return true;
 }
 
 void Decider::Impl::tidy(std::span<const BlockKey> blocks) {

@@ -13,13 +13,15 @@
 // The host carries orders out in the order given. `load` brings blocks to the GPU; `preload` to the first
 // tier; `write` copies from the GPU; `demote` copies down, and the source is erased by an order of its own;
 // `erase` frees blocks at once and needs no outcome; `cancel` asks to stop the order of that number, whose
-// outcome is then partial or cancelled. Blocks are given as chains: always from the first one on.
+// outcome is then partial or cancelled; of an order that was held back by the gate it tells that it never
+// comes, and nothing is to be answered. Blocks are given as chains: always from the first one on.
 //
 // Threads: one at a time; the caller serialises. Nothing here blocks.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -64,7 +66,9 @@ class Decider {
   Decider& operator=(Decider&&) noexcept;
   ~Decider();
 
-  /// A request entered the host's queue: orders preloads where policy allows.
+  /// A request entered the host's queue: orders preloads where policy allows. They count against the
+  /// policy's preload_staging until on_schedule or on_cancel of that request; without either, until 10 s
+  /// after its lead, of which no more than 10 min count. Called again, the time starts anew.
   void on_arrival(const Request& request, Seconds now);
   /// The request is about to run: decides, once. Load orders for the plan's runs are issued, or held back
   /// by the gate; blocks that another order is bringing already are shared (Run::order). The host waits at
@@ -81,6 +85,11 @@ class Decider {
   void on_cancel(RequestId request, Seconds now);
   /// Time passed; lets deferred work (write-down within the write limits) move on.
   void on_time(Seconds now);
+  /// The process is about to end: orders what is worth keeping and only the first tier, of memory, holds down
+  /// by a demotion of at most `most` bytes, but one block at least. The most valuable goes first, a front
+  /// before its back. Call it until nothing is left or the time is up; from the first call on nothing else
+  /// moves down. Returns the bytes ordered; 0: the write limits allow none now; none: nothing is left.
+  [[nodiscard]] std::optional<Bytes> on_close(Bytes most, Seconds now);
 
   /// What a tier holds at the start, in any order; call it once a tier, before other events. A run hangs
   /// below its parent, wherever that is held, also by a tier that was restored before; whose parent is
