@@ -35,36 +35,6 @@ EngineCore::EngineCore(Decider decider, CoreParts parts)
 
 EngineCore::~EngineCore() = default;
 
-void EngineCore::attach(TierId id, std::unique_ptr<TierPort> port, std::string io, TierStatus status) {
-  tier(id).status = std::move(status);
-  tier(id).port = std::move(port);
-  tier(id).io = std::move(io);
-}
-
-void EngineCore::restore(TierId id, std::span<const StoredRun> found, Seconds now) {
-  now_ = std::max(now, now_);
-  std::vector<FoundRun> runs;
-  runs.reserve(found.size());
-  for (const StoredRun& run : found) runs.push_back({run.parent, run.first, run.keys, run.age});
-  std::vector<BlockKey> unwanted;
-  for (const std::size_t refused : decider_.restore(id, runs, now_)) {
-    unwanted.insert(unwanted.end(), found[refused].keys.begin(), found[refused].keys.end());
-  }
-  if (!unwanted.empty()) tier(id).port->erase(std::move(unwanted));
-  carry_out(now_);
-}
-
-void EngineCore::restore_budget(TierId id, Bytes written_today) {
-  const TierPolicy& policy = decider_.policy().tiers[static_cast<std::size_t>(id)];
-  const bool limited = policy.write_limit || policy.write_limit_per_day;  // by the operator
-  if (!limited || written_today == Bytes(0)) return;
-  WriteBudgetState state = decider_.write_budget(id);
-  // How much of the operator's burst was used before is not known. The device's own pace starts anew.
-  if (policy.write_limit) state.left = 0;
-  state.day_left -= static_cast<double>(written_today.value());
-  decider_.restore_write_budget(id, state, Seconds(0));
-}
-
 JobId EngineCore::begin_job(TierId id, Job job, Seconds now) {
   TierState& own = tier(id);
   if (own.jobs++ == 0) own.last_event = now;
@@ -140,6 +110,7 @@ void EngineCore::settle(Seconds now) {
   for (auto& [id, record] : loads_) copy_out(record);
   reap(now);
   carry_out(now);
+  part(now);
 }
 
 void EngineCore::news(TierId id, PortNews news, Seconds now) {
@@ -172,6 +143,7 @@ void EngineCore::news(TierId id, PortNews news, Seconds now) {
 
 void EngineCore::step(Seconds now) {
   now_ = std::max(now, now_);
+  if (!unplaced_.empty()) erase_unplaced();
   for (auto& [id, record] : loads_) {
     if (record.deadline <= now_) record.state->finish(LoadEnd::stopped);
   }
@@ -187,17 +159,6 @@ Seconds EngineCore::next_step() const {
   Seconds next = next_tick_;
   for (const auto& [id, record] : loads_) next = std::min(next, record.deadline);
   return next;
-}
-
-void EngineCore::begin_close(Seconds now) {
-  now_ = std::max(now, now_);
-  closing_ = true;
-  for (auto& [id, record] : loads_) record.state->finish(LoadEnd::cancelled);
-  settle(now_);
-}
-
-bool EngineCore::quiet() const {
-  return loads_.empty() && jobs_.empty() && copies_.empty() && stores_.empty();
 }
 
 bool EngineCore::close_ports(Seconds limit) {

@@ -4,9 +4,10 @@
 //   host calls ──> core ──> decider ──> orders ──> ports (tiers), copier ──> news ──> core ──> loads,
 //   outcomes
 //
-// core.cc holds what happened and the passing of time; core_load.cc what the host calls, and loads;
-// core_fetch.cc reads; core_store.cc writes; core_health.cc what tiers are still good for. The shell
-// (engine.cc) gives it threads; the simulation of the tests drives it by hand with the same code.
+// core_restore.cc begins; core.cc holds what happened and the passing of time; core_load.cc what the host
+// calls, and loads; core_fetch.cc reads; core_store.cc writes; core_close.cc ends it all; core_health.cc what
+// tiers are still good for. The shell (engine.cc) gives it threads; the simulation of the tests drives it by
+// hand with the same code.
 //
 // A fetch is one order to read, or what a load reads besides: a run of blocks that comes in jobs of bounded
 // size, into staging rows or into the DRAM tier. Loads follow fetches; several may follow one
@@ -57,7 +58,7 @@ class EngineCore {
   EngineCore(Decider decider, CoreParts parts);
   ~EngineCore();
 
-  /// Before anything else: gives a tier that is not memory its port, and tells what it holds.
+  /// Before step() and all else: gives a tier that is not memory its port, and tells what it holds.
   void attach(TierId tier, std::unique_ptr<TierPort> port, std::string io, TierStatus status);
   void restore(TierId tier, std::span<const StoredRun> found, Seconds now);
   /// What was written to a tier today, before this start, counts against its limits.
@@ -83,8 +84,9 @@ class EngineCore {
   void step(Seconds now);
   [[nodiscard]] Seconds next_step() const;
 
-  /// Ends loads and takes nothing new: no copy begins from here on; quiet() once nothing is under way.
-  void begin_close(Seconds now);
+  /// Ends loads and takes nothing new: no copy begins from here on. Writes down what only memory holds, so
+  /// that it is over within `limit`. quiet() once nothing is under way. Called again, the new limit counts.
+  void begin_close(Seconds now, Seconds limit);
   [[nodiscard]] bool closing() const { return closing_; }
   [[nodiscard]] bool quiet() const;
   /// Closes the ports, at most so long for all of them. False where a device keeps something.
@@ -199,6 +201,10 @@ class EngineCore {
     std::vector<Lease> leases;
   };
 
+  // core_restore.cc
+  [[nodiscard]] std::vector<StoredRun> place(TierId id, std::span<const StoredRun> found);
+  void erase_unplaced();
+
   // core_load.cc
   [[nodiscard]] std::shared_ptr<LoadState> load_nothing(const Plan& plan, LoadOptions options, LoadEnd end);
   void reap(Seconds now);
@@ -240,6 +246,10 @@ class EngineCore {
   void on_relay(Job& job, const TierEvent& event, Seconds now);
   void finish_store(StoreId id);
 
+  // core_close.cc
+  void part(Seconds now);
+  [[nodiscard]] BytesPerSecond parting_rate() const;
+
   // core_health.cc
   void watch(Seconds now);
   void tell_health(TierId id, Seconds now);
@@ -263,14 +273,18 @@ class EngineCore {
   std::unordered_map<StoreId, StoreRecord> stores_;
   std::unordered_map<std::uint64_t, CopyRecord> copies_;
   std::vector<Late> later_;
-  StoreId storing_ = 0;  ///< the store whose orders are being carried out
+  std::map<TierId, std::vector<StoredRun>> unplaced_;  ///< found, and without a place so far
+  StoreId storing_ = 0;                                ///< the store whose orders are being carried out
   std::uint64_t next_ = 1;
   Seconds now_{};
   Seconds next_tick_{};
   Seconds active_{};  ///< when something was asked last
+  Bytes writing_{};   ///< rows of writes under way
   bool closing_ = false;
   std::uint64_t mistakes_ = 0;  ///< requests that could not be planned
   std::string_view last_mistake_;
+  bool parting_ = false;  ///< what only memory holds is being written down before the end
+  Seconds close_at_{};
   EngineStatus counts_;
 };
 

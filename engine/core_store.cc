@@ -124,6 +124,7 @@ void EngineCore::write_out(const Order& order, std::vector<Lease> rows, Seconds 
   write.keys.assign(order.keys.begin(), order.keys.begin() + static_cast<std::ptrdiff_t>(rows.size()));
   for (const Lease& row : rows) write.rows.push_back(row->data());
   write.worth = static_cast<float>(order.worth);
+  writing_ += parts_.row_bytes * static_cast<std::int64_t>(rows.size());
   Job job;
   job.write = WriteJob{
       .order = order.id, .rows = std::move(rows), .ordered = static_cast<std::uint32_t>(order.keys.size())};
@@ -134,6 +135,7 @@ void EngineCore::write_out(const Order& order, std::vector<Lease> rows, Seconds 
 void EngineCore::on_write(Job& job, const TierEvent& event, Seconds now) {
   if (!event.ended) return;
   const WriteJob& write = *job.write;
+  writing_ -= parts_.row_bytes * static_cast<std::int64_t>(write.rows.size());
   // A tier that could not write says nothing of the source: never OutcomeKind::failed.
   const OutcomeKind kind = event.blocks == write.ordered ? OutcomeKind::done
                            : event.blocks > 0            ? OutcomeKind::partial

@@ -96,14 +96,15 @@ bool RealEngine::close(Seconds limit) {
     copier_->stop();
     return clean_;
   }
-  or_stop("close()", [&] { post([this](Seconds now) { core_->begin_close(now); }); });
+  or_stop("close()",
+          [&] { post([this, deadline](Seconds now) { core_->begin_close(now, deadline - now); }); });
   {
     std::unique_lock lock(mutex_);
     const auto wait = std::chrono::duration<double>(limit.value());
     clean_ = quiet_.wait_for(lock, wait, [&] { return core_->closing() && core_->quiet() && door_.empty(); });
   }
   // Where there was no time for it behind the stores that were taken: no copy begins from here on.
-  or_stop("close()", [&] { with_core([&](Seconds now) { core_->begin_close(now); }); });
+  or_stop("close()", [&] { with_core([&](Seconds now) { core_->begin_close(now, Seconds(0)); }); });
   // The ports' threads post their last news; the engine thread must not hold the core's lock meanwhile.
   if (!core_->close_ports(std::max(kLeast, deadline - clock_.now()))) clean_ = false;
   copier_->stop();

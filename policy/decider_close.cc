@@ -12,14 +12,9 @@ bool Decider::Impl::only_in_memory(NodeId node) const {
   return (own.resident & bit(0)) != 0 && below == 0;
 }
 
-// The first tier below memory that a node is worth being written to.
-TierId Decider::Impl::tier_below(NodeId node) const {
+bool Decider::Impl::wants(TierId tier, NodeId node) const {
   const std::uint32_t reach = std::max(index_[node].reach, index_[node].end());
-  for (TierId below = 1; below < costs_.tiers(); ++below) {
-    if (!writable(below)) continue;
-    if (valuation_->admits(below, costs_.block_tokens() * static_cast<std::int64_t>(reach))) return below;
-  }
-  return kNowhere;
+  return writable(tier) && valuation_->admits(tier, costs_.block_tokens() * static_cast<std::int64_t>(reach));
 }
 
 // The most valuable last: they are taken from the back.
@@ -29,8 +24,10 @@ void Decider::Impl::list_parting() {
   std::vector<std::pair<double, NodeId>> worths;
   index_.each([&](NodeId id) {
     if (!only_in_memory(id)) return;
-    if (const TierId below = tier_below(id); below != kNowhere) {
+    for (TierId below = 1; below < costs_.tiers(); ++below) {
+      if (!wants(below, id)) continue;
       worths.emplace_back(residency_.worth(id, below), id);
+      return;
     }
   });
   std::ranges::sort(worths);
@@ -52,21 +49,30 @@ std::optional<Bytes> Decider::Impl::on_close(Bytes most, Seconds now) {
   return std::nullopt;
 }
 
-// Orders the front of a node down, at most so many bytes. Zero: it would have to wait for the write limit.
-// None: the tier below does not take it.
+// Orders the front of a node down, at most so many bytes. Zero: it would have to wait for a write limit.
+// None: no tier takes it.
 std::optional<Bytes> Decider::Impl::part_with(NodeId node, Bytes most) {
-  const TierId below = tier_below(node);
-  if (below == kNowhere) return std::nullopt;
-  if (state(below).budget.affords(1, costs_.block_bytes()) == 0) return Bytes(0);
+  bool later = false;
+  for (TierId below = 1; below < costs_.tiers(); ++below) {
+    if (!wants(below, node)) continue;
+    const bool affordable = state(below).budget.affords(1, costs_.block_bytes()) > 0;
+    if (const Bytes ordered = affordable ? part_with(node, below, most) : Bytes(0); ordered > Bytes(0)) {
+      return ordered;
+    }
+    later = later || !affordable;
+  }
+  return later ? std::optional<Bytes>(Bytes(0)) : std::nullopt;
+}
+
+Bytes Decider::Impl::part_with(NodeId node, TierId below, Bytes most) {
   const std::int64_t wanted =
       std::clamp<std::int64_t>(most.value() / costs_.block_bytes().value(), 1, index_[node].count());
   const NodeId above = index_[node].parent;
-  const bool above_below = above != kRoot && index_[above].in(below);
-  if (above_below) residency_.hold(above, below);  // room is not made by what this hangs on
+  const bool hangs_there = above != kRoot && index_[above].in(below);
+  if (hangs_there) residency_.hold(above, below);  // room is not made by what this hangs on
   const std::uint32_t fits = admit_node(node, below, static_cast<std::uint32_t>(wanted));
-  if (above_below) residency_.release(above, below);
-  if (fits == 0) return std::nullopt;
-  order_demotion(fits < index_[node].count() ? index_.split(node, fits) : node, 0, below);
+  if (hangs_there) residency_.release(above, below);
+  if (fits > 0) order_demotion(fits < index_[node].count() ? index_.split(node, fits) : node, 0, below);
   return bytes(fits);
 }
 

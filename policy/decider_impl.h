@@ -118,8 +118,9 @@ class Decider::Impl {
   // Close
   void list_parting();
   std::optional<Bytes> part_with(NodeId node, Bytes most);
+  Bytes part_with(NodeId node, TierId below, Bytes most);
   [[nodiscard]] bool only_in_memory(NodeId node) const;
-  [[nodiscard]] TierId tier_below(NodeId node) const;
+  [[nodiscard]] bool wants(TierId tier, NodeId node) const;
 
   PolicyConfig policy_;
   MachineProfile profile_;

@@ -91,10 +91,10 @@ class Decider {
   /// moves down. Returns the bytes ordered; 0: the write limits allow none now; none: nothing is left.
   [[nodiscard]] std::optional<Bytes> on_close(Bytes most, Seconds now);
 
-  /// What a tier holds at the start, in any order; call it once a tier, before other events. A run hangs
+  /// What a tier holds at the start, in any order, before other events. A run hangs
   /// below its parent, wherever that is held, also by a tier that was restored before; whose parent is
   /// nowhere, or for whom there is no room, is refused. Returns the numbers of the refused runs, for the
-  /// caller to erase.
+  /// caller to erase, or to give again once another tier is restored.
   std::vector<std::size_t> restore(TierId tier, std::span<const FoundRun> runs, Seconds now);
   /// A tier gave these blocks up by itself. Unknown ones are ignored.
   void on_lost(TierId tier, std::span<const BlockKey> keys, Seconds now);

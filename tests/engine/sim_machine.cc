@@ -117,7 +117,10 @@ void SimMachine::start(std::array<Image, 2> images) {
     TierPolicy tier;
     tier.name = tier.profile = names[i];
     tier.capacity = room[i];
-    if (i == kFlash + 1) tier.gate = options_.flash_gate;
+    if (i == kFlash + 1) {
+      tier.gate = options_.flash_gate;
+      tier.write_limit = options_.flash_write_limit;
+    }
     policy.tiers.push_back(tier);
   }
   auto decider = Decider::create(policy, profile());
@@ -168,7 +171,7 @@ void SimMachine::kill() {
 }
 
 bool SimMachine::restart() {
-  core_->begin_close(now());
+  core_->begin_close(now(), kCloseLimit);
   const Seconds deadline = now() + kCloseLimit;
   while (!core_->quiet() && now() < deadline) advance(deadline, [] {});
   settle();

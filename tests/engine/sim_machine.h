@@ -12,6 +12,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct SimMachineOptions {
   std::int64_t disk_rows = 600;
   Bytes limbo{std::int64_t{1} << 30};
   int flash_gate = 0;  ///< loads from flash at once; 0: as the profile says
+  std::optional<BytesPerSecond> flash_write_limit{};
   /// Puts something around a file tier: mutants.
   std::function<std::unique_ptr<Tier>(std::unique_ptr<Tier>)> wrap{};
   /// Mutant: the engine is told the time, but not that it passed. 0: none; else it is told this often only.

@@ -92,7 +92,7 @@ void SimulatedHost::check_the_end() {
   }
   for (const Session& session : sessions_) add(session.chain.size());
   for (Session& session : sessions_) session.due = kNever;
-  machine_.core().begin_close(machine_.now());
+  machine_.core().begin_close(machine_.now(), Seconds(0));
   const Seconds limit = machine_.now() + Seconds(10);
   while ((!machine_.core().quiet() || !pending_.empty()) && machine_.now() < limit)
     machine_.advance(limit, [this] { watch(); });

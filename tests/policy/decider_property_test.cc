@@ -51,6 +51,16 @@ class Chaos {
     check_closure();
   }
 
+  void close() {
+    while (decider_.on_close(block_bytes() * static_cast<std::int64_t>(1 + random_.below(9)), now_)
+               .value_or(Bytes(0)) > Bytes(0)) {
+      host_.collect();
+      check();
+      if (random_.below(3) == 0) finish_one();
+    }
+    settle();
+  }
+
   [[nodiscard]] const Host& host() const { return host_; }
   [[nodiscard]] int closures_checked() const { return closures_; }
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
@@ -166,6 +176,7 @@ TEST_P(DeciderProperty, CapacitiesClosureAndBooksHoldAtEveryMoment) {
   Chaos chaos(own, GetParam().seed);
   for (int step = 0; step < 3000 && !HasFatalFailure(); ++step) chaos.step();
   chaos.settle();
+  chaos.close();
   EXPECT_GT(chaos.closures_checked(), 1);
   for (TierId tier = 0; tier < 3; ++tier) {
     EXPECT_EQ(block_bytes() * static_cast<std::int64_t>(chaos.host().blocks_in(tier)),
