@@ -160,18 +160,23 @@ std::vector<std::size_t> Decider::Impl::restore(TierId tier, std::span<const Fou
   return refused;
 }
 
-// Lost blocks are found by looking at all: tiers lose blocks rarely, and many at a time.
+// Tiers lose runs: what stands in a node that was found needs no search of its own.
 void Decider::Impl::on_lost(TierId tier, std::span<const BlockKey> keys, Seconds now) {
   advance(now);
   const KeySet lost(keys.begin(), keys.end());
+  KeySet found;
   std::vector<NodeId> holders;
-  index_.each([&](NodeId id) {
-    const PrefixNode& node = index_[id];
-    const bool held = (node.resident & bit(tier)) != 0;
-    const auto gone = [&](const BlockKey& key) { return lost.contains(key); };
-    if (held && std::ranges::any_of(node.keys, gone)) holders.push_back(id);
-  });
-  for (const NodeId id : holders) lose(tier, id, [&](const BlockKey& key) { return lost.contains(key); });
+  for (const BlockKey& key : keys) {
+    if (found.contains(key)) continue;
+    holders.clear();
+    index_.find_holders(key, holders);
+    for (const NodeId id : holders) {
+      for (const BlockKey& other : index_[id].keys) {
+        if (lost.contains(other)) found.insert(other);
+      }
+    }
+    for (const NodeId id : holders) lose(tier, id, [&](const BlockKey& one) { return lost.contains(one); });
+  }
   residency_.trim();
 }
 

@@ -1,16 +1,17 @@
 #include "policy/head_table.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 
 namespace fulcrum {
 
-// Hosts may bring keys with few random bits, so they are mixed here.
+// Hosts may bring keys with few random bits, so they are mixed here. Zero stands for no block (BlockTable).
 std::uint32_t HeadTable::hash(const BlockKey& key) {
   std::uint64_t x = key.low ^ (key.high * 0x9E3779B97F4A7C15ULL);
   x = (x ^ (x >> 32)) * 0xD6E8FEB86659FD93ULL;
-  return static_cast<std::uint32_t>(x >> 32);
+  return std::max(static_cast<std::uint32_t>(x >> 32), 1U);
 }
 
 NodeId HeadTable::find(const BlockKey& key, const std::vector<PrefixNode>& nodes) const {

@@ -18,6 +18,14 @@ class HeadTable {
 
   /// The node whose first key is `key`, or kNoNode.
   [[nodiscard]] NodeId find(const BlockKey& key, const std::vector<PrefixNode>& nodes) const;
+  /// Visits the nodes whose first keys have this hash.
+  template <class Visit>
+  void each(std::uint32_t h, Visit&& visit) const {
+    for (std::size_t i = h & mask(); slots_[i].node != kNoNode; i = (i + 1) & mask()) {
+      if (slots_[i].hash == h) visit(slots_[i].node);
+    }
+  }
+  static std::uint32_t hash(const BlockKey& key);
   /// `node` is not in the table yet.
   void insert(const BlockKey& key, NodeId node);
   /// `key` is in the table: from now on it leads to `node`. Call while the old node still has the key.
@@ -30,7 +38,6 @@ class HeadTable {
     std::uint32_t hash = 0;
     NodeId node = kNoNode;
   };
-  static std::uint32_t hash(const BlockKey& key);
   [[nodiscard]] std::size_t mask() const { return slots_.size() - 1; }
   [[nodiscard]] std::size_t place(const BlockKey& key, NodeId node) const;
   void grow();

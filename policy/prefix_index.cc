@@ -50,8 +50,42 @@ NodeId PrefixIndex::append(NodeId parent, std::span<const BlockKey> keys) {
   node.start = nodes_[parent].end();
   link(id, parent);
   heads_.insert(keys.front(), id);
+  for (std::size_t at = 0; at < keys.size(); ++at) {
+    blocks_before_.insert(HeadTable::hash(keys[at]), before(node, at));
+  }
   blocks_ += keys.size();
   return id;
+}
+
+std::uint32_t PrefixIndex::before(const PrefixNode& node, std::size_t at) const {
+  if (at > 0) return HeadTable::hash(node.keys[at - 1]);
+  return node.parent == kRoot ? BlockTable::kFront : HeadTable::hash(nodes_[node.parent].keys.back());
+}
+
+// Goes back from the block until a node is found that begins there and has the key as far behind its front.
+// Equal hashes of other blocks lead astray and are followed too, until they come to a front.
+void PrefixIndex::find_holders(const BlockKey& key, std::vector<NodeId>& holders) {
+  std::vector<std::uint32_t> level = {HeadTable::hash(key)};
+  std::vector<std::uint32_t> next;
+  std::size_t left = 0;
+  blocks_before_.each(level.front(), [&](std::uint32_t) { ++left; });
+  for (std::size_t behind = 0; left > 0 && !level.empty() && behind <= blocks_; ++behind) {
+    next.clear();
+    for (const std::uint32_t hash : level) {
+      heads_.each(hash, [&](NodeId id) {
+        ++compared_;
+        const std::vector<BlockKey>& keys = nodes_[id].keys;
+        if (behind >= keys.size() || keys[behind] != key) return;
+        holders.push_back(id);
+        if (left > 0) --left;
+      });
+      blocks_before_.each(hash, [&](std::uint32_t before) {
+        const bool known = std::ranges::find(next, before) != next.end();
+        if (before != BlockTable::kFront && !known) next.push_back(before);
+      });
+    }
+    level.swap(next);
+  }
 }
 
 NodeId PrefixIndex::split(NodeId node, std::uint32_t at) {
@@ -111,6 +145,9 @@ void PrefixIndex::forget(NodeId node, std::uint32_t blocks) {
   FULCRUM_CHECK(leaf.first_child == kNoNode && leaf.busy == 0, "only an idle leaf is forgotten");
   FULCRUM_CHECK(blocks <= leaf.count(), "no more blocks than it has");
   blocks_ -= blocks;
+  for (std::size_t at = leaf.count() - blocks; at < leaf.count(); ++at) {
+    blocks_before_.erase(HeadTable::hash(leaf.keys[at]), before(leaf, at));
+  }
   if (blocks < leaf.count()) {
     leaf.keys.resize(leaf.keys.size() - blocks);
     return;
@@ -135,8 +172,8 @@ std::vector<BlockKey> PrefixIndex::keys_ending(NodeId node, std::uint32_t blocks
 }
 
 Bytes PrefixIndex::memory() const {
-  std::size_t bytes =
-      nodes_.capacity() * sizeof(PrefixNode) + free_.capacity() * sizeof(NodeId) + heads_.bytes();
+  std::size_t bytes = nodes_.capacity() * sizeof(PrefixNode) + free_.capacity() * sizeof(NodeId) +
+                      heads_.bytes() + blocks_before_.bytes();
   for (const PrefixNode& node : nodes_) bytes += node.keys.capacity() * sizeof(BlockKey);
   return Bytes(static_cast<std::int64_t>(bytes));
 }

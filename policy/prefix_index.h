@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "fulcrum/units.h"
+#include "policy/block_table.h"
 #include "policy/head_table.h"
 #include "policy/node.h"
 
@@ -49,6 +50,9 @@ class PrefixIndex {
       if (!nodes_[id].keys.empty()) visit(id);
     }
   }
+  /// The nodes that have a block of this key, wherever in them it is: found from the block to the front of
+  /// its node, block by block.
+  void find_holders(const BlockKey& key, std::vector<NodeId>& holders);
   /// The node that begins with this key, or kNoNode.
   [[nodiscard]] NodeId find_head(const BlockKey& key) const { return heads_.find(key, nodes_); }
 
@@ -69,6 +73,8 @@ class PrefixIndex {
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
   [[nodiscard]] std::size_t nodes() const { return nodes_.size() - free_.size() - 1; }
   [[nodiscard]] Bytes memory() const;
+  /// Nodes that find_holders() has compared a key with since the start: what it costs, for tests and benches.
+  [[nodiscard]] std::uint64_t compared() const { return compared_; }
 
  private:
   [[nodiscard]] std::uint32_t match(NodeId id, std::span<const BlockKey> blocks) const;
@@ -76,13 +82,17 @@ class PrefixIndex {
   void release(NodeId id);
   void link(NodeId child, NodeId parent);
   void unlink(NodeId child);
+  /// Hash of the block before the one at `at` of a node.
+  [[nodiscard]] std::uint32_t before(const PrefixNode& node, std::size_t at) const;
   /// `to` takes the place of `from` among its siblings.
   void take_place(NodeId from, NodeId to);
 
   std::vector<PrefixNode> nodes_;
   std::vector<NodeId> free_;
   HeadTable heads_;
+  BlockTable blocks_before_;
   std::size_t blocks_ = 0;
+  std::uint64_t compared_ = 0;
 };
 
 }  // namespace fulcrum
