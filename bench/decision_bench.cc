@@ -1,4 +1,5 @@
-// One decision: chains of 100, 2,000 and 20,000 blocks in an index of many sessions, over two tiers.
+// One decision: chains of 100, 2,000 and 20,000 blocks in an index of many sessions, over two tiers. And one
+// block that the drive loses, of an index of many chains.
 //
 // Besides the mean, every benchmark reports p50 and p99 of single decisions in microseconds, and what the
 // index takes for a block. `branches` is the number of nodes that the chain runs through.
@@ -43,11 +44,37 @@ MachineProfile machine() {
   return profile;
 }
 
+void extend(std::vector<BlockKey>& keys, std::int32_t seed, std::size_t blocks) {
+  BlockKey last = keys.empty() ? BlockKey::root(Namespace{}) : keys.back();
+  for (std::size_t i = 0; i < blocks; ++i) {
+    const std::array<std::int32_t, 2> tokens{seed, static_cast<std::int32_t>(i)};
+    keys.push_back(last = BlockKey::next(last, tokens));
+  }
+}
+
+/// Host memory holds so many blocks, the drive all.
+Decider make_decider(std::size_t in_dram) {
+  PolicyConfig policy;
+  policy.strategy = Strategy::load_always;  // writes through: the drive has what memory has not
+  policy.block_tokens = Tokens(kBlockTokens);
+  policy.preload = false;
+  for (const char* name : {"dram", "nvme"}) {
+    TierPolicy tier;
+    tier.name = tier.profile = name;
+    tier.capacity = policy.tiers.empty() ? 2_MiB * static_cast<std::int64_t>(in_dram) : 4096_GiB;
+    policy.tiers.push_back(tier);
+  }
+  auto decider = Decider::create(policy, machine());
+  if (decider) return std::move(*decider);
+  std::cerr << decider.error().message() << '\n';
+  std::abort();
+}
+
 class Bench {
  public:
   /// A chain of `blocks`, offered turn by turn, which other sessions leave at `branches` places. Its front
   /// half is in host memory, all of it on the drive.
-  Bench(std::size_t blocks, std::size_t branches) : decider_(make(blocks / 2)) {
+  Bench(std::size_t blocks, std::size_t branches) : decider_(make_decider(blocks / 2)) {
     for (int session = 0; session < 500; ++session) {
       std::vector<BlockKey> other;
       extend(other, 10'000 + session, 200);
@@ -72,30 +99,6 @@ class Bench {
   }
 
  private:
-  /// Host memory holds so many blocks, the drive all.
-  static Decider make(std::size_t in_dram) {
-    PolicyConfig policy;
-    policy.strategy = Strategy::load_always;  // writes through: the drive has what memory has not
-    policy.block_tokens = Tokens(kBlockTokens);
-    policy.preload = false;
-    for (const char* name : {"dram", "nvme"}) {
-      TierPolicy tier;
-      tier.name = tier.profile = name;
-      tier.capacity = policy.tiers.empty() ? 2_MiB * static_cast<std::int64_t>(in_dram) : 4096_GiB;
-      policy.tiers.push_back(tier);
-    }
-    auto decider = Decider::create(policy, machine());
-    if (decider) return std::move(*decider);
-    std::cerr << decider.error().message() << '\n';
-    std::abort();
-  }
-  static void extend(std::vector<BlockKey>& keys, std::int32_t seed, std::size_t blocks) {
-    BlockKey last = keys.empty() ? BlockKey::root(Namespace{}) : keys.back();
-    for (std::size_t i = 0; i < blocks; ++i) {
-      const std::array<std::int32_t, 2> tokens{seed, static_cast<std::int32_t>(i)};
-      keys.push_back(last = BlockKey::next(last, tokens));
-    }
-  }
   void grow(std::size_t blocks) {
     extend(chain_, 0, blocks - chain_.size());
     offer(chain_);
@@ -143,6 +146,41 @@ BENCHMARK(decide)
     ->Args({20'000, 1})
     ->Args({20'000, 50})
     ->Args({20'000, 200});
+
+// The last block of one chain of many. It is held again before the next time.
+void lose_one_block(benchmark::State& state) {
+  const auto chains = static_cast<std::int32_t>(state.range(0));
+  const auto blocks = static_cast<std::size_t>(state.range(1));
+  Decider decider = make_decider(1);
+  std::vector<std::vector<BlockKey>> keys(static_cast<std::size_t>(chains));
+  std::vector<FoundRun> runs;
+  for (std::int32_t i = 0; i < chains; ++i) {
+    extend(keys[static_cast<std::size_t>(i)], i, blocks);
+    runs.push_back({.parent = {}, .first = 0, .keys = keys[static_cast<std::size_t>(i)], .age = 0_s});
+  }
+  if (!decider.restore(1, runs, 1_s).empty()) state.SkipWithError("the drive has no room");
+  std::size_t at = 0;
+  for (auto _ : state) {
+    const std::vector<BlockKey>& chain = keys[at];
+    at = (at + 7919) % keys.size();
+    decider.on_lost(1, {&chain.back(), 1}, 1_s);
+    state.PauseTiming();
+    const FoundRun back{.parent = chain[blocks - 2],
+                        .first = static_cast<std::uint32_t>(blocks - 1),
+                        .keys = {&chain.back(), 1},
+                        .age = 0_s};
+    if (!decider.restore(1, {&back, 1}, 1_s).empty()) state.SkipWithError("it cannot be held again");
+    (void)decider.take_orders();
+    state.ResumeTiming();
+  }
+  state.counters["bytes_per_block"] =
+      static_cast<double>(decider.index_memory().value()) / static_cast<double>(decider.indexed_blocks());
+}
+BENCHMARK(lose_one_block)
+    ->ArgNames({"chains", "blocks"})
+    ->Args({50'000, 20})
+    ->Iterations(100)
+    ->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 }  // namespace fulcrum
