@@ -103,6 +103,9 @@ class Device {
   virtual Result<void> drop_cache() { return {}; }
   /// Makes written bytes durable.
   virtual Result<void> sync() { return {}; }
+  /// Whether the next process will find what is written: not where files were removed under this one. Looks
+  /// at a few places, by turns: give the number of the look. Kinds: not_found.
+  [[nodiscard]] virtual Result<void> in_place(std::uint64_t /*look*/) const { return {}; }
   /// Ends a poll() that waits in another thread, or else the wait of the next one. Thread-safe, unlike the
   /// rest.
   virtual void wake() {}

@@ -219,6 +219,10 @@ Result<void> FileDevice::sync() {
   return {};
 }
 
+Result<void> FileDevice::in_place(std::uint64_t look) const {
+  return files_->in_place(look);
+}
+
 void FileDevice::wake() {
   engine_->wake();
 }

@@ -71,6 +71,7 @@ class FileDevice final : public Device {
   /// Kinds: unsupported (a filesystem in memory has nothing to drop), device, no_space.
   Result<void> drop_cache() override;
   Result<void> sync() override;
+  [[nodiscard]] Result<void> in_place(std::uint64_t look) const override;
   void wake() override;
 
   /// Who holds the store: this device. Null for a scratch file and for a store that is only read.

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "fulcrum/result.h"
 #include "fulcrum/units.h"
 #include "tiers/direct_io.h"
 
@@ -47,6 +48,8 @@ class FileSet {
   /// Why direct() is false although it was asked for; empty otherwise.
   [[nodiscard]] const std::string& refusal() const { return direct_io_.refusal; }
   [[nodiscard]] const DirectIo& direct_io() const { return direct_io_; }
+  /// As Device::in_place(), of files that are to outlive the process.
+  [[nodiscard]] virtual Result<void> in_place(std::uint64_t /*look*/) const { return {}; }
   /// For messages: the file and the offset in it.
   [[nodiscard]] std::string where(std::int64_t offset) const;
 

@@ -15,6 +15,7 @@ namespace {
 
 constexpr Seconds kSyncEvery{1};
 constexpr Seconds kSyncEveryTurning{10};  // a flush costs a turning disk its position
+constexpr Seconds kLookEvery{1};
 constexpr Seconds kGrowFirst{1};
 constexpr Seconds kGrowLongest{60};
 constexpr std::int64_t kProbeOffset = 2 * static_cast<std::int64_t>(kPage);
@@ -47,6 +48,7 @@ FileUpkeep::FileUpkeep(FileTierCore& core, AlignedBuffer page)
       page_(std::move(page)),
       sync_at_(core.clock.now() + kSyncEvery),
       write_down_at_(core.clock.now() + core.options.checkpoint_age),
+      look_at_(core.clock.now() + kLookEvery),
       wall_start_(core.options.wall > Seconds(0) ? core.options.wall.value() : wall_seconds(utc_stamp())),
       opened_(core.clock.now()) {}
 
@@ -165,8 +167,9 @@ void FileUpkeep::probe_when_due() {
   const Seconds now = core_.clock.now();
   const std::optional<Seconds> at = core_.health.probe_at();
   if (!at || now < *at || probing_ || core_.closing) return;
-  probing_ = true;
   core_.health.on_probe_started(now);
+  if (removed_) return core_.health.on_probe(*removed_, now);  // writing would work, and be in vain
+  probing_ = true;
   if (core_.health.health() == Health::degraded && probes_growth() && !core_.journal->broken()) {
     take_space(*core_.state.segments.any(SegmentState::ungrown));
     return;
@@ -175,6 +178,16 @@ void FileUpkeep::probe_when_due() {
   std::memcpy(page_.data(), &nonce_, sizeof nonce_);
   std::memcpy(page_.data() + sizeof nonce_, &core_.options.owner, sizeof core_.options.owner);
   push(Task::probe_write, IoKind::write, kProbeOffset, page_.span().first(kPage));
+}
+
+void FileUpkeep::look_for_files() {
+  const Seconds now = core_.clock.now();
+  if (now < look_at_ || removed_) return;
+  look_at_ = now + kLookEvery;
+  const Result<void> there = core_.device.in_place(looks_++);
+  if (!there.has_error()) return;
+  removed_ = there.error();
+  core_.health.on_unwritable(*removed_, now);
 }
 
 void FileUpkeep::on_probed(const Result<void>& result) {
@@ -228,6 +241,7 @@ void FileUpkeep::step() {
     write_down_at_ = now + core_.options.checkpoint_age;
   }
   sync_when_due();
+  look_for_files();
   grow();
   probe_when_due();
   pump_journal();
@@ -243,6 +257,7 @@ Seconds FileUpkeep::due_at() const {
   if (!core_.journal) return due;
   consider(sync_at_);
   consider(write_down_at_);
+  consider(look_at_);
   if (core_.health.probe_at()) consider(*core_.health.probe_at());
   if (core_.growth_refused) consider(grow_at_);
   return due;

@@ -4,7 +4,8 @@
 //  - takes space for segments before it is needed, and tries again later where there is none;
 //  - makes written segments and the journal durable about once a second, so that a power loss forgets little;
 //  - writes down worth and write history every `checkpoint_age`;
-//  - probes a tier that is not healthy: a page is written and read back, what was refused is tried again.
+//  - probes a tier that is not healthy: a page is written and read back, what was refused is tried again;
+//  - notices when its files are removed under it: nothing would be left of what is written.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,7 @@ class FileUpkeep final : public IoClient {
   void probe_when_due();
   void on_probed(const Result<void>& result);
   [[nodiscard]] bool probes_growth() const;
+  void look_for_files();
 
   FileTierCore& core_;
   AlignedBuffer page_;
@@ -54,6 +56,9 @@ class FileUpkeep final : public IoClient {
   Seconds grow_at_{};  ///< not before
   Seconds grow_backoff_{};
   bool probing_ = false;
+  Seconds look_at_;
+  std::uint64_t looks_ = 0;
+  std::optional<Error> removed_;   ///< files, for the life of this process
   bool probe_checkpoint_ = false;  ///< the probe ends with a checkpoint
   Bytes accounted_{};
   Bytes told_{};  ///< history when it was written down last

@@ -19,6 +19,7 @@
 namespace fulcrum {
 namespace {
 
+constexpr std::size_t kLookedAt = 64;  // segments at a time, to see whether they are still there
 constexpr std::int64_t kUnit = 4096;
 constexpr std::size_t kPiecesMax = 999'999;
 constexpr const char* kOpening = "open the store in";
@@ -201,6 +202,20 @@ Result<void> StoreFiles::take_meta() {
   }
   space_refusal_ =
       "space: the filesystem at " + directory() + " cannot set it aside; writes may meet a full disk";
+  return {};
+}
+
+// A file that has no name any more is gone with the last process that has it open.
+Result<void> StoreFiles::in_place(std::uint64_t look) const {
+  const std::size_t segments = descriptors().size() - 1;
+  for (std::size_t i = 0; i <= std::min(segments, kLookedAt) && !read_only_; ++i) {
+    const std::size_t index = i == 0 ? 0 : 1 + (look * kLookedAt + i - 1) % segments;
+    struct stat facts {};
+    if (fstat(descriptors()[index], &facts) != 0 || facts.st_nlink > 0) continue;
+    return make_error(ErrorKind::not_found, "keep blocks in", path_of(index),
+                      "the file was removed while the engine runs: what is written is lost when it ends",
+                      "restart the engine; it begins with what is left of the directory");
+  }
   return {};
 }
 

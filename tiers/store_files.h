@@ -56,6 +56,8 @@ class StoreFiles final : public FileSet {
 
   /// Null where it is only read.
   [[nodiscard]] const OwnerRecord* owner() const { return read_only_ ? nullptr : &lock_->record(); }
+  /// Meta each time, segments by turns.
+  [[nodiscard]] Result<void> in_place(std::uint64_t look) const override;
   /// Why space cannot be taken beforehand; empty where it can.
   [[nodiscard]] const std::string& space_refusal() const { return space_refusal_; }
 

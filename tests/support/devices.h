@@ -37,6 +37,7 @@ class PassThrough : public Device {
   [[nodiscard]] DeviceEvidence evidence() const override { return inner_->evidence(); }
   Result<void> drop_cache() override { return inner_->drop_cache(); }
   Result<void> sync() override { return inner_->sync(); }
+  [[nodiscard]] Result<void> in_place(std::uint64_t look) const override { return inner_->in_place(look); }
   void wake() override { inner_->wake(); }
   [[nodiscard]] Device& inner() { return *inner_; }
 
