@@ -1,7 +1,5 @@
 #include "cli/bench_io.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -15,61 +13,18 @@
 #include "base/errors.h"
 #include "base/random.h"
 #include "calibrate/stats.h"
+#include "cli/bench_bare.h"
 #include "cli/bench_patterns.h"
 #include "cli/bench_stall.h"
 #include "cli/bench_store.h"
 #include "cli/bench_writes.h"
-#include "tiers/store_image.h"
-#include "tiers/store_survey.h"
 
 namespace fulcrum::cli {
 namespace {
 
 constexpr std::size_t kLoads = 32;
-constexpr std::uint64_t kSeed = 1;                  // of the order of runs
-constexpr Bytes kBareMost{std::int64_t{64} << 20};  // in flight
-constexpr std::int64_t kStagingLeast = 16;          // rows
-
-/// What the bare loop is tried with, beside the profile's setting.
-constexpr std::array<std::pair<std::int64_t, int>, 6> kSettings = {
-    {{256 << 10, 64}, {512 << 10, 32}, {1 << 20, 16}, {1 << 20, 64}, {2 << 20, 16}, {4 << 20, 8}}};
-
-double cpu_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
-BareSetting profile_setting(const BenchIoOptions& options) {
-  const TierProfile& tier = *options.profile.tier(options.tier);
-  BareSetting setting{tier.io_size, tier.depth};
-  if (setting.io_size <= Bytes(0) || setting.io_size.value() % 4096 != 0) setting.io_size = Bytes(1 << 20);
-  setting.io_size = std::min(setting.io_size, kBareMost);
-  setting.depth = std::clamp(setting.depth, 1, static_cast<int>(kBareMost / setting.io_size));
-  return setting;
-}
-
-/// Where the rows of the chain lie: in order, without the headers between them.
-std::vector<BareRange> ranges_of(const StoreImage& image) {
-  const StoreState& state = image.state;
-  const std::int64_t stride = image.superblock.layout.stride();
-  std::vector<std::pair<std::uint32_t, BareRange>> runs;
-  for (std::uint32_t id = 0; id < state.index.extents_end(); ++id) {
-    const ExtentFacts& extent = state.index.extent(id);
-    if (extent.blocks.empty()) continue;
-    const std::int64_t offset = (std::int64_t{extent.page} + 1) * static_cast<std::int64_t>(kPage);
-    runs.push_back(
-        {extent.first, {extent.segment, offset, stride * static_cast<std::int64_t>(extent.blocks.size())}});
-  }
-  std::ranges::sort(runs, {}, [](const auto& run) { return run.first; });
-  std::vector<BareRange> ranges;
-  ranges.reserve(runs.size());
-  for (const auto& [first, range] : runs) ranges.push_back(range);
-  return ranges;
-}
+constexpr std::uint64_t kSeed = 1;          // of the order of runs
+constexpr std::int64_t kStagingLeast = 16;  // rows
 
 class IoBench {
  public:
@@ -114,7 +69,8 @@ class IoBench {
       std::filesystem::create_directory(scratch_->path() + name, failed);
       if (failed) return os_error(failed.value(), "make a directory in", scratch_->path());
     }
-    if (auto opened = open_store(profile_setting(options_)); opened.has_error()) return opened;
+    if (auto opened = open_store(bare_setting(*options_.profile.tier(options_.tier))); opened.has_error())
+      return opened;
     if (auto stored = store_->store(blocks_, blocks_.count()); stored.has_error()) return stored.error();
     store_.reset();
     auto files = FilePerBlock::write(scratch_->path() + "/chunks", blocks_, stop_);
@@ -131,44 +87,16 @@ class IoBench {
     return {};
   }
 
-  Result<double> bare_rate(const std::vector<BareRange>& ranges, const BareSetting& setting, double bytes) {
-    const Seconds start = clock_.now();
-    const double cpu = cpu_seconds();
-    if (auto read = bare_->read(ranges, setting); read.has_error()) return read.error();
-    bare_cpu_.push_back((cpu_seconds() - cpu) / bytes * 1e9);
-    return bytes / (clock_.now() - start).value();
-  }
-
   /// The best setting of the bare loop is that of the engine too: what a calibration would have found.
   Result<void> choose_setting() {
     tell_("looking for the best setting of the bare loop");
-    const std::string directory = scratch_->path() + "/store";
-    const auto image = StoreImage::open(directory, StoreAccess::look, clock_);
-    if (image.has_error()) return image.error();
-    row_.device = (*image)->device->identity();
-    ranges_ = ranges_of(**image);
-    std::vector<std::string> paths;
-    for (const StoreSurvey::File& file : (*image)->survey.files) {
-      if (file.index > 0) paths.push_back(store_path(directory, file.index));
-    }
-    auto bare = BareLoop::open(paths, kBareMost);
+    auto bare = BenchBare::best(scratch_->path() + "/store",
+                                bare_setting(*options_.profile.tier(options_.tier)), stop_);
     if (bare.has_error()) return bare.error();
     bare_ = std::move(*bare);
+    row_.setting = bare_->setting();
+    row_.device = bare_->device();
     row_.bare_io = bare_->description();
-    std::vector<BareSetting> settings = {profile_setting(options_)};
-    for (const auto& [size, depth] : kSettings) settings.push_back({Bytes(size), depth});
-    std::map<std::size_t, double> best;
-    for (int pass = 0; pass < 2; ++pass) {
-      for (std::size_t i = 0; i < settings.size(); ++i) {
-        if (stop_) return bench_stopped();
-        const auto rate = bare_rate(ranges_, settings[i], bytes_);
-        if (rate.has_error()) return rate.error();
-        best[i] = std::max(best[i], *rate);
-      }
-    }
-    const auto most = std::ranges::max_element(best, {}, [](const auto& each) { return each.second; });
-    row_.setting = settings[most->first];
-    bare_cpu_.clear();
     return {};
   }
 
@@ -228,7 +156,7 @@ class IoBench {
       case 0:
         return single();
       case 1:
-        return bare_rate(ranges_, row_.setting, bytes_);
+        return bare_->rate();
       case 2:
         return concurrent();
       case 3:
@@ -285,7 +213,7 @@ class IoBench {
     row_.four_readers_request_s = median(four_waits_);
     row_.thread_per_request_request_s = median(request_waits_);
     row_.engine_cpu_s_per_GB = median(engine_cpu_);
-    row_.bare_cpu_s_per_GB = median(bare_cpu_);
+    row_.bare_cpu_s_per_GB = median(bare_->cpu());
   }
 
   Result<void> writes() {
@@ -322,11 +250,9 @@ class IoBench {
   double bytes_;
   std::unique_ptr<BenchStore> store_;
   std::unique_ptr<FilePerBlock> files_;
-  std::unique_ptr<BareLoop> bare_;
-  std::vector<BareRange> ranges_;
+  std::unique_ptr<BenchBare> bare_;
   BenchIoRow row_;
   std::vector<double> engine_cpu_;
-  std::vector<double> bare_cpu_;
   std::vector<double> first_;
   std::vector<double> four_waits_;
   std::vector<double> request_waits_;
