@@ -19,6 +19,7 @@ namespace fulcrum::cli {
 namespace {
 
 constexpr std::int64_t kRowWished = std::int64_t{2} << 20;
+constexpr std::int64_t kRowLeast = 4096;
 constexpr Seconds kCloseLimit{10};
 
 /// Directories of the tiers, removed at the end with what is in them.
@@ -242,19 +243,35 @@ RealReport RealReplay::run(const std::atomic<bool>& stop) {
   return report_;
 }
 
+/// How many of the model's KV bytes one byte of a row stands for. Rows are whole bytes and at least a page:
+/// smaller ones would take more of a disk than they hold. `row`: all of a block's bytes.
+Result<std::int64_t> share_of(std::int64_t wished, std::int64_t row) {
+  if (wished == 0) {
+    std::int64_t share = 1;
+    while (row / share > kRowWished) share *= 2;
+    return share;
+  }
+  const auto fits = [row](std::int64_t share) { return row % share == 0 && row / share >= kRowLeast; };
+  if (wished == 1 || fits(wished)) return wished;
+  std::int64_t near = std::clamp<std::int64_t>(wished, 1, std::max<std::int64_t>(row / kRowLeast, 1));
+  while (near > 1 && !fits(near)) --near;
+  return bad_input("--kv-share",
+                   "a block has " + std::to_string(row) + " bytes: one in " + std::to_string(wished) +
+                       " of them is no row of whole bytes and at least " + std::to_string(kRowLeast),
+                   "give a number that divides it, such as " + std::to_string(near));
+}
+
 }  // namespace
 
 Result<RealReport> replay_real(const replay::Trace& trace, const MachineProfile& profile, PolicyConfig policy,
                                double speed, const RealReplayOptions& options) {
   MachineProfile scaled = profile;
   if (!scaled.prefill) return bad_input("--profile", "it has no prefill costs", "calibrate with --prefill");
-  std::int64_t share = options.kv_share;
   const auto row =
       static_cast<std::int64_t>((trace.block_tokens * scaled.prefill->kv_bytes_per_token).value());
-  if (share == 0) {
-    for (share = 1; row / share > kRowWished; share *= 2) {
-    }
-  }
+  const Result<std::int64_t> chosen = share_of(options.kv_share, row);
+  if (!chosen) return chosen.error();
+  const std::int64_t share = *chosen;
   const auto kappa = scaled.prefill->kv_bytes_per_token.value() / static_cast<double>(share);
   scaled.prefill->kv_bytes_per_token = BytesPerToken(kappa);
   scaled.prefill->kv_bytes_fixed = Bytes(scaled.prefill->kv_bytes_fixed.value() / share);
@@ -275,7 +292,15 @@ Result<RealReport> replay_real(const replay::Trace& trace, const MachineProfile&
   engine_options.profile = scaled;
   engine_options.other_machine = true;  // said by a note; measured beside predicted shows the rest
   auto engine = Engine::open(std::move(engine_options));
-  if (!engine) return engine.error();
+  if (!engine) {
+    Error error = engine.error();
+    if (share > 1) {
+      error.detail += (error.detail.empty() ? "" : "; ") +
+                      std::string("capacities here are the policy's divided by ") + std::to_string(share) +
+                      " (--kv-share)";
+    }
+    return error;
+  }
   RealReport report = RealReplay(trace, scaled, speed, options, **engine).run(stop.raised());
   report.kv_share = share;
   report.closed_clean = (*engine)->close(kCloseLimit);

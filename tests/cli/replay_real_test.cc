@@ -14,34 +14,36 @@ namespace fulcrum::test {
 namespace {
 
 const std::string kSource = FULCRUM_SOURCE_DIR;
-// 512 tokens of this model are 72 MiB; one in 1152 of that makes rows of 64 KiB.
+// 512 tokens of this model are 64 MiB; one in 1024 of that makes rows of 64 KiB.
 constexpr const char* kPolicy = R"(version: 1
 block_tokens: 512
 tiers:
-  - {name: dram, capacity: 9 GiB}
-  - {name: nvme, capacity: 288 GiB}
+  - {name: dram, capacity: 8 GiB}
+  - {name: nvme, capacity: 256 GiB}
 engine: {staging: 64 MiB}
 )";
 
 class ReplayReal : public testing::Test {
  protected:
   Said replay(const std::vector<std::string>& more) { return replay_in(scratch_.path(), more); }
-  Said replay_in(const std::string& directory, const std::vector<std::string>& more) {
+  Said replay_in(const std::string& directory, const std::vector<std::string>& more,
+                 const std::string& share = "1024") {
     std::vector<std::string> arguments = {"replay",
                                           "--trace",
                                           kSource + "/data/mooncake_conversation/conversation_cut.jsonl.zst",
                                           "--profile",
                                           kSource + "/configs/profiles/example.yaml",
                                           "--policy",
-                                          scratch_.write("policy.yaml", kPolicy),
+                                          scratch_.write("policy.yaml", policy_),
                                           "--real",
                                           directory,
                                           "--kv-share",
-                                          "1152"};
+                                          share};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(arguments);
   }
   ScratchDirectory scratch_;
+  std::string policy_ = kPolicy;
 };
 
 TEST_F(ReplayReal, LoadsWhatWasStoredAndChecksEveryByte) {
@@ -72,8 +74,19 @@ TEST_F(ReplayReal, RefusesWhatItCannotDo) {
   EXPECT_TRUE(says(replay({"--speed", "0"}), 2, "--speed"));
   EXPECT_TRUE(says(replay({"--speed", "nan"}), 2, "--speed"));
   EXPECT_TRUE(says(replay({"--replicas", "2"}), 2, "--real"));
-  EXPECT_TRUE(says(replay({"--kv-share", "-1"}), 2, "--kv-share"));
+  EXPECT_TRUE(says(replay_in(scratch_.path(), {}, "-1"), 2, "--kv-share"));
   EXPECT_TRUE(says(run_program({"replay", "--trace", "x", "--keep"}), 2, "--real"));
+}
+
+TEST_F(ReplayReal, RowsAreWholeBytesAndAtLeastAPage) {
+  EXPECT_TRUE(says(replay_in(scratch_.path(), {}, "1000"), 2, "such as 512"));
+  EXPECT_TRUE(says(replay_in(scratch_.path(), {}, "32768"), 2, "such as 16384"));
+  EXPECT_FALSE(std::filesystem::exists(scratch_.path("fulcrum-replay-nvme")));
+}
+
+TEST_F(ReplayReal, ATierTooSmallForItsShareIsToldWithTheShare) {
+  policy_ = "version: 1\nblock_tokens: 512\ntiers:\n  - {name: nvme, capacity: 64 MiB}\n";
+  EXPECT_TRUE(says(replay_in(scratch_.path(), {"--requests", "5"}, "1024"), 2, "divided by 1024"));
 }
 
 TEST(RowContent, EveryChangedByteIsFound) {
