@@ -52,23 +52,20 @@ FileUpkeep::FileUpkeep(FileTierCore& core, AlignedBuffer page)
       wall_start_(core.options.wall > Seconds(0) ? core.options.wall.value() : wall_seconds(utc_stamp())),
       opened_(core.clock.now()) {}
 
-void FileUpkeep::push(Task task, IoKind kind, std::int64_t offset, std::span<std::byte> buffer,
-                      std::int64_t length) {
+std::uint32_t FileUpkeep::push(Task task, IoKind kind, std::int64_t offset, std::span<std::byte> buffer,
+                               std::int64_t length) {
   IoPiece piece;
   piece.request = {kind, offset, buffer, 0, length};
   piece.client = this;
   piece.cookie = static_cast<std::uint64_t>(task);
-  core_.queue.push(piece);
+  return core_.queue.push(piece);
 }
 
 void FileUpkeep::on_piece(const IoPiece& piece, const Result<void>& result) {
   switch (static_cast<Task>(piece.cookie)) {
     case Task::journal:
       core_.on_write(result);
-      core_.journal->done(result);
-      if (result.has_error() && core_.journal->broken()) {
-        core_.health.on_unwritable(result.error(), core_.clock.now());
-      }
+      on_journal(result);
       break;
     case Task::growth:
       on_grown(result);
@@ -97,9 +94,20 @@ void FileUpkeep::on_piece(const IoPiece& piece, const Result<void>& result) {
   }
 }
 
+/// A batch may be larger than one transfer: it is written when all of it is.
+void FileUpkeep::on_journal(const Result<void>& result) {
+  if (result.has_error() && !journal_result_.has_error()) journal_result_ = result;
+  if (--journal_out_ > 0) return;
+  const Result<void> whole = std::exchange(journal_result_, {});
+  core_.journal->done(whole);
+  if (whole.has_error() && core_.journal->broken()) {
+    core_.health.on_unwritable(whole.error(), core_.clock.now());
+  }
+}
+
 void FileUpkeep::pump_journal() {
   if (const std::optional<IoRequest> request = core_.journal->next(core_.time_ms())) {
-    push(Task::journal, request->kind, request->offset, request->buffer, request->length);
+    journal_out_ = push(Task::journal, request->kind, request->offset, request->buffer, request->length);
   }
   // The last step of a probe whose page was fine.
   if (probe_checkpoint_ && core_.journal->idle()) {

@@ -35,8 +35,10 @@ class FileUpkeep final : public IoClient {
  private:
   enum class Task : std::uint64_t { journal, growth, segment_sync, probe_write, probe_read };
 
-  void push(Task task, IoKind kind, std::int64_t offset, std::span<std::byte> buffer = {},
-            std::int64_t length = 0);
+  /// How many pieces it went out in.
+  std::uint32_t push(Task task, IoKind kind, std::int64_t offset, std::span<std::byte> buffer = {},
+                     std::int64_t length = 0);
+  void on_journal(const Result<void>& result);
   void pump_journal();
   void grow();
   void take_space(std::uint32_t segment);
@@ -53,7 +55,9 @@ class FileUpkeep final : public IoClient {
   Seconds sync_at_;
   Seconds write_down_at_;
   std::uint32_t syncs_out_ = 0;
-  Seconds grow_at_{};  ///< not before
+  std::uint32_t journal_out_ = 0;  ///< pieces of the journal's request
+  Result<void> journal_result_;    ///< of those that came back: the first failure
+  Seconds grow_at_{};              ///< not before
   Seconds grow_backoff_{};
   bool probing_ = false;
   Seconds look_at_;

@@ -195,6 +195,32 @@ TEST(FileTier, StartsAnewWhereOnlyZerosAreAndRefusesTwoDamagedSuperblocks) {
   EXPECT_EQ(rig.tier->status().blocks, 0U);
 }
 
+TEST(FileTier, WritesRecordsThatAreLargerThanATransfer) {
+  constexpr std::uint64_t kChains = 24;
+  Rig rig(Bytes(4096), Bytes(24 << 20));
+  rig.options.io_size = Bytes(4096);
+  rig.must_open();
+  for (std::uint64_t chain = 1; chain <= kChains; ++chain) {
+    ASSERT_TRUE(rig.write(chain, 0, 100).good());
+    rig.tier->touch(keys_of(chain, 0, 100), 7);
+  }
+  rig.pass(Seconds(31));  // the worth of all of them, in one batch of several pages
+  for (std::uint64_t chain = 1; chain <= kChains; ++chain) rig.tier->touch(keys_of(chain, 0, 100), 9);
+  const std::int64_t half = rig.options.layout.journal_offset(rig.tier->superblock().active_half);
+  rig.device->fail(
+      {.kind = IoKind::write, .nth = 2, .begin = half, .end = half + rig.options.layout.journal_bytes()});
+  rig.pass(Seconds(31));  // one page of the batch fails, and with it all of the batch
+  rig.device->mend();
+  ASSERT_TRUE(rig.write(99, 0, 4).good());
+  ASSERT_NO_FATAL_FAILURE(rig.must_open(rig.device->image()));
+  EXPECT_EQ(rig.tier->recovery().dropped_records, 0U);
+  EXPECT_EQ(rig.tier->recovery().blocks, kChains * 100 + 4);
+  std::size_t worthy = 0;
+  rig.tier->each_run([&](const StoredRun& run) { worthy += run.worth == 9 ? run.keys.size() : 0; });
+  EXPECT_EQ(worthy, kChains * 100);
+  EXPECT_EQ(rig.readable(99, 0, 4), 4U);
+}
+
 TEST(FileTier, KeepsItsWriteHistoryAcrossRestartsAndDays) {
   Rig rig;
   rig.must_open();
