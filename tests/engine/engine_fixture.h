@@ -124,12 +124,12 @@ inline std::string describe(const Engine& engine, std::size_t tier) {
          " lost, " + told.io + ", free rows " + std::to_string(engine.status().free_rows);
 }
 
-/// Waits until a tier holds so many blocks. False after some seconds.
-inline bool wait_for_blocks(const Engine& engine, std::size_t tier, std::uint64_t blocks) {
+/// Waits until a tier holds so many blocks. False after so long.
+inline bool wait_for_blocks(const Engine& engine, std::size_t tier, std::uint64_t blocks,
+                            Seconds most = Seconds(10)) {
   SteadyClock clock;
-  for (int i = 0; i < 1000; ++i) {
+  for (const Seconds end = clock.now() + most; clock.now() < end; clock.sleep(Seconds(0.01))) {
     if (engine.status().tiers[tier].blocks >= blocks) return true;
-    clock.sleep(Seconds(0.01));
   }
   return false;
 }
