@@ -67,5 +67,36 @@ TEST(MeasuredSpeed, ATierThatWasSlowIsTriedAgainAndUsedOnceItIsQuick) {
   EXPECT_TRUE(planned(id)) << slowdown(machine);
 }
 
+// Each load is given up at its stop-loss; what the drive brings afterwards still tells how slow it is.
+TEST(MeasuredSpeed, ATierWhoseLoadsAreAllGivenUpIsNotUsedForEver) {
+  SimMachine machine({.staging_rows = 64});
+  const Chain keys = chains_on_flash(machine, kBlocks, 1).front();
+  machine.device(SimMachine::kFlash).slow(8'000);
+  int stopped = 0;
+  for (RequestId id = 1; id <= 40; ++id) {
+    const auto load = machine.core().load(sim_request(id, keys), {}, machine.now());
+    if (load->count() == 0) break;
+    wait_for(machine, *load, Seconds(20));
+    EXPECT_EQ(load->progress().end, LoadEnd::stopped);
+    ++stopped;
+    load->give_up();
+    live(machine, Seconds(1));
+  }
+  EXPECT_GT(stopped, 0);
+  EXPECT_LT(stopped, 20) << slowdown(machine);
+}
+
+TEST(MeasuredSpeed, AHostThatGivesItsLoadsUpAtOnceIsNotASlowTier) {
+  SimMachine machine({.staging_rows = 64});
+  const Chain keys = chains_on_flash(machine, kBlocks, 1).front();
+  for (RequestId id = 1; id <= 40; ++id) {
+    const auto load = machine.core().load(sim_request(id, keys), {}, machine.now());
+    ASSERT_GT(load->count(), 0U) << id << ", " << slowdown(machine);
+    load->give_up();
+    live(machine, Seconds(1));
+  }
+  EXPECT_LT(slowdown(machine), 1.5);
+}
+
 }  // namespace
 }  // namespace fulcrum::test
