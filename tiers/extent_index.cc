@@ -140,6 +140,12 @@ std::optional<BlockPlace> ExtentIndex::find(const BlockKey& key) const {
   return unpack(slot);
 }
 
+bool ExtentIndex::has(std::uint32_t segment, std::uint32_t page) const {
+  const std::vector<ExtentId>& siblings = by_segment_[segment];
+  const std::size_t at = lower(siblings, page);
+  return at < siblings.size() && extents_[siblings[at]].facts.page == page;
+}
+
 std::uint32_t ExtentIndex::live_in(std::uint32_t segment) const {
   std::uint32_t live = 0;
   for (const ExtentId id : by_segment_[segment]) live += extents_[id].live;

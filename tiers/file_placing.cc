@@ -10,11 +10,14 @@ namespace fulcrum {
 namespace {
 
 constexpr std::int64_t kExtentBytes = 16 << 20;  // placed at once where commits are smaller
+// On turning disks the next extent is summed up while the last one is written: neither may take long.
+constexpr std::int64_t kExtentMost = 64 << 20;
 
 }  // namespace
 
 void FileWrites::place_due() {
-  const std::int64_t most = std::max(2 * core_.options.commit.value(), core_.options.budget.value());
+  const std::int64_t ahead = 2 * std::min(core_.options.commit.value(), extent_bytes());
+  const std::int64_t most = std::max(ahead, core_.options.budget.value());
   const auto unplaced = [](const Job& job) { return !job.failure && job.next < job.done.size(); };
   if (const auto move = jobs_.find(kMove); move != jobs_.end()) {
     while (unplaced(move->second) && place_some(kMove, move->second)) {
@@ -30,9 +33,13 @@ void FileWrites::place_due() {
   }
 }
 
+std::int64_t FileWrites::extent_bytes() const {
+  const std::int64_t commit = core_.options.commit.value();
+  return core_.options.turning ? std::min(commit, kExtentMost) : std::max(commit, kExtentBytes);
+}
+
 std::size_t FileWrites::run_limit() const {
-  const std::int64_t bytes = std::max(core_.options.commit.value(), kExtentBytes);
-  const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(1, bytes / core_.stride()));
+  const auto rows = static_cast<std::size_t>(std::max<std::int64_t>(1, extent_bytes() / core_.stride()));
   const auto half = static_cast<std::size_t>(std::max<std::uint64_t>(1, core_.capacity_rows() / 2));
   return std::min({rows, half, kExtentBlocks});
 }
@@ -67,6 +74,7 @@ std::uint32_t FileWrites::rows_in_segment(bool moves) {
   }
   if (!may_open(moves)) {
     (moves ? move_wants_segment_ : wants_segment_) = true;
+    core_.segment_wanted = true;
     return 0;
   }
   segments.move(*segments.any(SegmentState::free), SegmentState::open);
@@ -197,7 +205,12 @@ void FileWrites::on_data(std::uint64_t number, Extent& extent) {
     return;
   }
   extent.lsn = core_.journal->append(extent.facts);
-  publishing_.push_back(number);
+  core_.committed += static_cast<std::int64_t>(extent.facts.blocks.size()) * core_.stride();
+  if (core_.options.turning) {
+    finish(number, true);  // the journal hears of it when the head goes there
+  } else {
+    publishing_.push_back(number);
+  }
 }
 
 void FileWrites::finish(std::uint64_t number, bool live) {

@@ -15,6 +15,9 @@
 //  - I/O: reads of waiting loads go before preloads, and those before write-back; at most `budget` bytes are
 //    in flight, in pieces of `io_size`. Neighbouring rows are one transfer where their memory is in one
 //    piece. On turning disks reads are ordered by place, and one stream moves at a time.
+//  - Turning disks: the head stays where rows are written until there are `commit` bytes of them, or for
+//    seconds; only then it goes to the journal. Blocks can be read before that, from the moment their rows
+//    are on the medium; what a process that dies has not told the journal is forgotten.
 //  - Recovery replays the journal and verifies nothing else: rows are verified when they are read.
 //
 // Sans thread and sans file: the device may be simulated, the clock moved by hand.
@@ -37,11 +40,12 @@ namespace fulcrum {
 struct FileTierOptions {
   Namespace name;
   FileLayout layout;
-  bool turning = false;        ///< a turning disk: ordered reads, one stream, large commits
-  Bytes io_size{1 << 20};      ///< of one transfer, from the profile
-  Bytes budget{32 << 20};      ///< bytes in flight, from the profile: io_size * depth
-  Bytes commit{4 << 20};       ///< writes gather until so many bytes, from the profile
-  Seconds linger{0.05};        ///< or until the oldest has waited so long
+  bool turning = false;    ///< a turning disk: ordered reads, one stream, large commits
+  Bytes io_size{1 << 20};  ///< of one transfer, from the profile
+  Bytes budget{32 << 20};  ///< bytes in flight, from the profile: io_size * depth
+  Bytes commit{4 << 20};   ///< writes gather until so many bytes, from the profile; on turning disks: bytes
+                           ///< between two visits of the journal
+  Seconds linger{0.05};    ///< or until the oldest has waited so long
   Seconds checkpoint_age{30};  ///< worth and write budget are written down this often
   std::uint64_t owner = 0;     ///< nonce of this process: told in the superblock
   std::string writer;          ///< who holds it, for people: "pid 12 on host a"

@@ -6,6 +6,7 @@
 //   FileUpkeep    journal, growth, syncs, probes
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -79,15 +80,20 @@ class FileTierCore final : public CheckpointSource {
   std::deque<TierEvent> events;
   std::vector<BlockKey> lost;
   bool closing = false;
+  bool segment_wanted = false;           ///< writes wait for one
   std::uint64_t activity = 0;            ///< counts what may let another part go on
   std::uint64_t rows_being_written = 0;  ///< of user's jobs: placed and not yet live
+  std::int64_t committed = 0;            ///< bytes of extents that the journal was given, ever
   std::optional<Error> growth_refused;   ///< why no further segment can be had now
   std::optional<Error> write_refused;    ///< the last write that failed
 
  private:
   static IoQueueOptions queue_options(const FileTierOptions& chosen) {
-    return {chosen.io_size.value(), std::max(chosen.budget, chosen.io_size).value(),
-            chosen.turning ? chosen.commit.value() : chosen.io_size.value(), chosen.turning};
+    // A load waits for no more than this, however large commits are.
+    constexpr Bytes kTurnMost{std::int64_t{64} << 20};
+    const Bytes turn = chosen.turning ? std::min(chosen.commit, kTurnMost) : chosen.io_size;
+    return {chosen.io_size.value(), std::max(chosen.budget, chosen.io_size).value(), turn.value(),
+            chosen.turning};
   }
   Seconds opened_;
   std::uint64_t opened_ms_;

@@ -14,7 +14,8 @@ namespace fulcrum {
 namespace {
 
 constexpr Seconds kSyncEvery{1};
-constexpr Seconds kSyncEveryTurning{10};  // a flush costs a turning disk its position
+constexpr Seconds kSyncEveryTurning{30};  // a flush costs a turning disk its position
+constexpr Seconds kHoldMost{10};          // records of a turning disk: what a killed process forgets
 constexpr Seconds kLookEvery{1};
 constexpr Seconds kGrowFirst{1};
 constexpr Seconds kGrowLongest{60};
@@ -105,7 +106,19 @@ void FileUpkeep::on_journal(const Result<void>& result) {
   }
 }
 
+bool FileUpkeep::journal_waits() {
+  if (!core_.options.turning || !core_.journal->only_records()) return false;
+  const bool for_room = core_.segment_wanted && core_.state.segments.count(SegmentState::retiring) > 0;
+  const bool whole = core_.committed - told_committed_ >= core_.options.commit.value();
+  if (!held_) held_ = core_.clock.now();
+  if (!for_room && !whole && core_.clock.now() < *held_ + kHoldMost) return true;
+  held_.reset();
+  told_committed_ = core_.committed;
+  return false;
+}
+
 void FileUpkeep::pump_journal() {
+  if (journal_waits()) return;
   if (const std::optional<IoRequest> request = core_.journal->next(core_.time_ms())) {
     journal_out_ = push(Task::journal, request->kind, request->offset, request->buffer, request->length);
   }
@@ -264,6 +277,7 @@ Seconds FileUpkeep::due_at() const {
   };
   if (!core_.journal) return due;
   consider(sync_at_);
+  if (held_) consider(*held_ + kHoldMost);
   consider(write_down_at_);
   consider(look_at_);
   if (core_.health.probe_at()) consider(*core_.health.probe_at());

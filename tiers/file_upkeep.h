@@ -1,6 +1,7 @@
 // FileUpkeep: what a file tier does on its own account. Internal to tiers/file_*.
 //
-//  - carries the journal's requests to the device;
+//  - carries the journal's requests to the device; on turning disks, where that moves the head twice, records
+//    wait until there are `commit` bytes behind them, or for some seconds;
 //  - takes space for segments before it is needed, and tries again later where there is none;
 //  - makes written segments and the journal durable about once a second, so that a power loss forgets little;
 //  - writes down worth and write history every `checkpoint_age`;
@@ -40,6 +41,7 @@ class FileUpkeep final : public IoClient {
                      std::int64_t length = 0);
   void on_journal(const Result<void>& result);
   void pump_journal();
+  [[nodiscard]] bool journal_waits();
   void grow();
   void take_space(std::uint32_t segment);
   void on_grown(const Result<void>& result);
@@ -55,9 +57,11 @@ class FileUpkeep final : public IoClient {
   Seconds sync_at_;
   Seconds write_down_at_;
   std::uint32_t syncs_out_ = 0;
-  std::uint32_t journal_out_ = 0;  ///< pieces of the journal's request
-  Result<void> journal_result_;    ///< of those that came back: the first failure
-  Seconds grow_at_{};              ///< not before
+  std::uint32_t journal_out_ = 0;    ///< pieces of the journal's request
+  Result<void> journal_result_;      ///< of those that came back: the first failure
+  std::optional<Seconds> held_;      ///< records wait since then
+  std::int64_t told_committed_ = 0;  ///< core_.committed when they were written last
+  Seconds grow_at_{};                ///< not before
   Seconds grow_backoff_{};
   bool probing_ = false;
   Seconds look_at_;

@@ -79,6 +79,7 @@ std::optional<Seconds> FileWrites::due_at() const {
 void FileWrites::step() {
   wants_segment_ = false;
   move_wants_segment_ = false;
+  core_.segment_wanted = false;
   rows_over_ = 0;
   publish_written();
   if (core_.writable()) {

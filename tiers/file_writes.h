@@ -2,7 +2,8 @@
 //
 // Jobs gather until there are `commit` bytes or the oldest has waited for `linger`; then their blocks are
 // placed, run by run, at the head of the open segment, and written. An extent whose data is complete is told
-// to the journal; once that is written its blocks can be read. Blocks that the tier holds already are not
+// to the journal; once that is written its blocks can be read. On turning disks, where the journal is written
+// rarely, they can be read as soon as their data is complete. Blocks that the tier holds already are not
 // written again.
 #pragma once
 
@@ -87,6 +88,8 @@ class FileWrites final : public IoClient {
   [[nodiscard]] std::size_t run_at(const Job& job, std::size_t from) const;
   /// How many of `run` blocks fit the capacity now: all, or none.
   [[nodiscard]] std::size_t rows_allowed(std::size_t run);
+  /// Most bytes of an extent.
+  [[nodiscard]] std::int64_t extent_bytes() const;
   [[nodiscard]] std::size_t run_limit() const;
   [[nodiscard]] bool may_open(bool moves) const;
   /// Rows that fit behind the head of the open segment; opens another one where none fits.

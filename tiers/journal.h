@@ -54,6 +54,11 @@ class Journal {
   void request_close() { close_wanted_ = true; }
   /// Nothing is to be done and nothing is out.
   [[nodiscard]] bool idle() const;
+  /// It has records to write and nothing else to do.
+  [[nodiscard]] bool only_records() const {
+    return step_ == Step::idle && !out_ && !sizes_.empty() && !checkpoint_wanted_ && !sync_wanted_ &&
+           !close_wanted_;
+  }
   [[nodiscard]] bool closed() const { return superblock_.clean; }
   [[nodiscard]] bool unsynced() const { return unsynced_; }
 

@@ -25,6 +25,8 @@ class Replay {
     if (facts.segment >= layout_.segments) ++state_.beyond;
     if (facts.segment >= layout_.segments || end_page(facts, layout_) > pages) return;
     if (!enter(facts.segment, facts.generation)) return;
+    // A checkpoint has it already, as it was later.
+    if (state_.index.has(facts.segment, facts.page)) return;
     Segment& segment = state_.segments[facts.segment];
     segment.head = std::max(segment.head, static_cast<std::uint32_t>(end_page(facts, layout_)));
     state_.contradicted += state_.index.make_way(facts);

@@ -29,6 +29,13 @@ Rig small_rig() {
   return rig;
 }
 
+Rig turning_rig() {
+  Rig rig = small_rig();
+  rig.options.turning = true;
+  rig.options.commit = Bytes(4 * 4096);
+  return rig;
+}
+
 struct Survey {
   std::uint64_t images = 0;
   std::uint64_t hits = 0;
@@ -98,8 +105,7 @@ void workload(Rig& rig, const std::function<void()>& step) {
   step();
 }
 
-TEST(Crash, AtEveryRequestLeavesRightBytesOrMisses) {
-  Rig rig = small_rig();
+void crash_at_every_request(Rig rig) {
   Random random(11);
   Survey survey;
   TestDevice* device = nullptr;
@@ -120,18 +126,33 @@ TEST(Crash, AtEveryRequestLeavesRightBytesOrMisses) {
               survey.misses);
 }
 
-TEST(Crash, ForgetsNothingThatWasDurable) {
-  Rig rig = small_rig();
+TEST(Crash, AtEveryRequestLeavesRightBytesOrMisses) {
+  crash_at_every_request(small_rig());
+}
+
+TEST(Crash, AtEveryRequestOfATurningDiskLeavesRightBytesOrMisses) {
+  crash_at_every_request(turning_rig());
+}
+
+void forget_nothing_durable(Rig rig, Seconds durable_after) {
   Random random(12);
   Survey survey;
   ASSERT_NO_FATAL_FAILURE(rig.must_open());
   ASSERT_TRUE(rig.write(0, 0, 3).good());
-  rig.pass(Seconds(3));
+  rig.pass(durable_after);
   ASSERT_TRUE(rig.write(1, 0, 3).good());
   crash_every_way(*rig.device, random, [&](const Image& image) { look(image, survey, keys_of(0, 0, 3)); });
   rig.must_close();
   crash_every_way(*rig.device, random, [&](const Image& image) { look(image, survey, keys_of(1, 0, 3)); });
   EXPECT_GT(survey.images, 50U);
+}
+
+TEST(Crash, ForgetsNothingThatWasDurable) {
+  forget_nothing_durable(small_rig(), Seconds(3));
+}
+
+TEST(Crash, ForgetsNothingThatWasDurableOnATurningDisk) {
+  forget_nothing_durable(turning_rig(), Seconds(61));
 }
 
 TEST(Crash, ExhaustivelyOverTheSectorsOfOneUnsyncedWriteAndItsRecord) {
