@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ struct OpenTiers {
   std::vector<Files> stores;
   std::unique_ptr<LineFile> decisions;  ///< null where no log is wanted
 };
+
+/// FileTierOptions::commit by the tier's law of commits; nothing where the profile has none.
+[[nodiscard]] std::optional<Bytes> commit_size(const TierProfile& profile);
 
 /// Kinds: that of the first problem; its detail has one line for each.
 [[nodiscard]] Result<OpenTiers> open_tiers(const EngineOptions& options, const WrapDevice& wrap = {});
