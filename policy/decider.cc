@@ -39,6 +39,13 @@ WriteBudget paced(const TierPolicy& policy, const TierProfile& profile, Strategy
   return {profile.write.value, profile.write.value * WriteBudget::kDeviceBurst};
 }
 
+/// More than this on its way down keeps no device busier: what is to follow is better chosen later.
+std::optional<Bytes> coming_most(const TierProfile& profile, Strategy strategy) {
+  const bool known = profile.medium != Medium::dram && profile.write.value > BytesPerSecond(0);
+  if (strategy != Strategy::break_even || !known) return std::nullopt;
+  return profile.write.value * WriteBudget::kDeviceBurst;
+}
+
 WriteBudget budget(const TierPolicy& policy, const TierProfile& profile, Strategy strategy) {
   WriteBudget own = paced(policy, profile, strategy);
   if (policy.write_limit_per_day) own.limit_day(*policy.write_limit_per_day);
@@ -63,6 +70,8 @@ Decider::Impl::Impl(PolicyConfig policy, MachineProfile profile)
   for (std::size_t i = 0; i < policy_.tiers.size(); ++i) {
     const TierPolicy& tier = policy_.tiers[i];
     states_[i].budget = budget(tier, *profile_.tier(tier.profile), policy_.strategy);
+    const auto most = coming_most(*profile_.tier(tier.profile), policy_.strategy);
+    states_[i].coming_most = std::max(most.value_or(kEndless), costs_.block_bytes());
   }
 }
 

@@ -54,10 +54,14 @@ class Decider::Impl {
   [[nodiscard]] const MachineProfile& profile() const { return profile_; }
 
  private:
+  static constexpr Bytes kEndless{std::int64_t{1} << 62};
   struct TierState {
     WriteBudget budget;
     Bytes leaving{};  ///< bytes that demotions in flight will free
+    Bytes coming{};   ///< bytes that demotions in flight bring
+    Bytes coming_most = kEndless;
     Bytes offered{};  ///< largest recent offer: it fades with every further one
+    Bytes shed{};     ///< lost lately for want of room: likewise
     Bytes read{};
     Bytes written{};
     std::uint64_t refused = 0;  ///< blocks
@@ -108,6 +112,9 @@ class Decider::Impl {
   void write(NodeId last, std::uint32_t blocks, TierId tier);
   void write_down(TierId tier);
   bool leave(NodeId node, TierId tier, Bytes lacking);
+  [[nodiscard]] bool waits(TierId tier) const;
+  [[nodiscard]] bool bears(NodeId node) const;
+  [[nodiscard]] Bytes not_carried(TierId tier, Bytes lacking) const;
   bool demote(NodeId node, TierId from, TierId to);
   void order_demotion(NodeId node, TierId from, TierId to);
   void tidy(std::span<const BlockKey> blocks);

@@ -95,7 +95,10 @@ void Decider::Impl::end(OrderId order, OutcomeKind kind, std::uint32_t done) {
   if (flight.kind == OrderKind::load || flight.kind == OrderKind::preload) {
     traffic_.remove(flight.source, order);
   }
-  if (flight.kind == OrderKind::demote) state(flight.source).leaving -= orders_.bytes(flight);
+  if (flight.kind == OrderKind::demote) {
+    state(flight.source).leaving -= orders_.bytes(flight);
+    state(flight.target).coming -= orders_.bytes(flight);
+  }
   if (done > 0 && done < flight.blocks) {  // the boundary becomes one between nodes
     std::uint32_t behind = flight.blocks - done;
     NodeId id = flight.last;

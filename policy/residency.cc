@@ -27,6 +27,14 @@ double Residency::worth(NodeId id, TierId tier) const {
                                  tokens(std::max(node.reach, node.end())), node.used, node.tick, node.uses});
 }
 
+bool Residency::wanted_below(NodeId id, TierId tier) const {
+  const std::uint32_t reach = std::max(index_[id].reach, index_[id].end());
+  for (auto below = static_cast<TierId>(tier + 1); below < tier_count_; ++below) {
+    if (valuation_.admits(below, costs_.block_tokens() * static_cast<std::int64_t>(reach))) return true;
+  }
+  return false;
+}
+
 // A node may leave a tier when no child of it is there; it is forgotten when no child is known at all.
 void Residency::refresh(NodeId id) {
   if (id == kRoot) return;
@@ -162,6 +170,8 @@ std::uint32_t Residency::make_room(TierId tier, std::uint32_t wanted, double wor
   while (room < wanted && !leaving.empty() && leaving.least_worth() < worth) {
     const NodeId victim = leaving.least();
     const std::uint32_t blocks = std::min(index_[victim].count(), wanted - room);
+    const bool saved = index_[victim].present() != bit(tier);
+    if (!saved && wanted_below(victim, tier)) tiers_[index_of(tier)].shed += blocks;
     drop(cut_back(victim, blocks), tier);
     room = free_blocks(tier);
   }

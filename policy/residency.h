@@ -24,6 +24,7 @@ class Residency {
     Bytes capacity{};
     Bytes used{};
     std::uint64_t evicted = 0;  ///< blocks
+    std::uint64_t shed = 0;     ///< of them, those that made room unsaved: a tier below wants such chains
   };
 
   /// All arguments outlive this. Blocks that no tier holds are remembered for their uses as long as they
@@ -54,6 +55,8 @@ class Residency {
   void trim();
 
   [[nodiscard]] double worth(NodeId node, TierId tier) const;
+  /// A tier below holds chains that end where those of the node do, if it gets them.
+  [[nodiscard]] bool wanted_below(NodeId node, TierId tier) const;
   [[nodiscard]] const Tier& tier(TierId id) const { return tiers_[index_of(id)]; }
   [[nodiscard]] EvictionOrder& order(TierId id) { return orders_of_[index_of(id)]; }
   [[nodiscard]] Bytes memory() const;
