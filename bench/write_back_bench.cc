@@ -22,7 +22,8 @@ using namespace fulcrum;
 using namespace fulcrum::test;
 
 constexpr double kTarget = 0.98;
-constexpr Seconds kLongWarmUp{240};
+constexpr Seconds kLongWarmUp{300};
+constexpr Bytes kSmallDisk{std::int64_t{160} << 30};  // full before the warm-up is over
 
 struct Trial {
   std::string name;
@@ -47,6 +48,10 @@ std::vector<Trial> sweep(Seconds length) {
   Trial chosen = commits_of(1, length);
   chosen.options.commit = chosen_commit();
   chosen.name = std::to_string(chosen.options.commit.value() >> 20) + " MiB, by the profile";
+  runs.push_back(chosen);
+  chosen.options.disk = kSmallDisk;
+  chosen.options.warm_up = kLongWarmUp;
+  chosen.name = "the same, array full";
   runs.push_back(chosen);
   return runs;
 }
@@ -170,7 +175,7 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  const double best = commits.back().figures.ratio();
+  const double best = commits[commits.size() - 2].figures.ratio();
   std::printf("\nat the commits that the engine chooses: %.3f of 692 MB/s (target %.2f)\n", best, kTarget);
   return best >= kTarget ? 0 : 1;
 }

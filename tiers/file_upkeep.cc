@@ -108,22 +108,26 @@ void FileUpkeep::on_journal(const Result<void>& result) {
 
 bool FileUpkeep::journal_waits() {
   if (!core_.options.turning || !core_.journal->only_records()) return false;
+  if (core_.journal->written() < visit_) return false;
   const bool for_room = core_.segment_wanted && core_.state.segments.count(SegmentState::retiring) > 0;
   const bool whole = core_.committed - told_committed_ >= core_.options.commit.value();
   if (!held_) held_ = core_.clock.now();
   if (!for_room && !whole && core_.clock.now() < *held_ + kHoldMost) return true;
   held_.reset();
   told_committed_ = core_.committed;
+  visit_ = core_.journal->appended();
   return false;
 }
 
 void FileUpkeep::pump_journal() {
-  if (journal_waits()) return;
-  if (const std::optional<IoRequest> request = core_.journal->next(core_.time_ms())) {
-    journal_out_ = push(Task::journal, request->kind, request->offset, request->buffer, request->length);
+  const bool waits = journal_waits();
+  if (!waits) {
+    if (const std::optional<IoRequest> request = core_.journal->next(core_.time_ms())) {
+      journal_out_ = push(Task::journal, request->kind, request->offset, request->buffer, request->length);
+    }
   }
   // The last step of a probe whose page was fine.
-  if (probe_checkpoint_ && core_.journal->idle()) {
+  if (probe_checkpoint_ && (waits || core_.journal->idle())) {
     probe_checkpoint_ = false;
     probing_ = false;
     const Result<void> done;

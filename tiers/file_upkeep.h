@@ -3,7 +3,8 @@
 //  - carries the journal's requests to the device; on turning disks, where that moves the head twice, records
 //    wait until there are `commit` bytes behind them, or for some seconds;
 //  - takes space for segments before it is needed, and tries again later where there is none;
-//  - makes written segments and the journal durable about once a second, so that a power loss forgets little;
+//  - makes written segments and the journal durable about once a second, on turning disks twice a minute;
+//    what a power loss forgets is little;
 //  - writes down worth and write history every `checkpoint_age`;
 //  - probes a tier that is not healthy: a page is written and read back, what was refused is tried again;
 //  - notices when its files are removed under it: nothing would be left of what is written.
@@ -41,6 +42,7 @@ class FileUpkeep final : public IoClient {
                      std::int64_t length = 0);
   void on_journal(const Result<void>& result);
   void pump_journal();
+  /// The head of a turning disk stays where it is.
   [[nodiscard]] bool journal_waits();
   void grow();
   void take_space(std::uint32_t segment);
@@ -59,8 +61,9 @@ class FileUpkeep final : public IoClient {
   std::uint32_t syncs_out_ = 0;
   std::uint32_t journal_out_ = 0;    ///< pieces of the journal's request
   Result<void> journal_result_;      ///< of those that came back: the first failure
+  Lsn visit_ = 0;                    ///< records up to this one are written now
   std::optional<Seconds> held_;      ///< records wait since then
-  std::int64_t told_committed_ = 0;  ///< core_.committed when they were written last
+  std::int64_t told_committed_ = 0;  ///< core_.committed when the head last went there
   Seconds grow_at_{};                ///< not before
   Seconds grow_backoff_{};
   bool probing_ = false;

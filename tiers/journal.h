@@ -45,6 +45,8 @@ class Journal {
   Lsn append(const Record& record);
   /// All records up to this one are on the device, or in a checkpoint there.
   [[nodiscard]] Lsn written() const { return written_; }
+  /// The last record that was queued.
+  [[nodiscard]] Lsn appended() const { return appended_; }
   [[nodiscard]] bool broken() const { return broken_; }
 
   void request_checkpoint() { checkpoint_wanted_ = true; }

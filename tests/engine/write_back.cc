@@ -15,7 +15,6 @@ constexpr std::int64_t kScale = 4;
 constexpr Bytes kRow = WriteBackOptions::kBlock / kScale;
 constexpr std::int64_t kBlockTokens = 16;
 constexpr Bytes kBuffer{(std::int64_t{30} << 30) / kScale};
-constexpr Bytes kDisk{(std::int64_t{4} << 40) / kScale};
 constexpr Bytes kTransfer{(std::int64_t{16} << 20) / kScale};
 constexpr double kRead = 6.34e9 / kScale;
 // The example profile has the prefill of a model of 8 billion parameters; the host's has 70.
@@ -79,7 +78,7 @@ FileTierOptions file_options(const WriteBackOptions& wished) {
   FileTierOptions options;
   options.name = kName;
   // Segments of a quarter of those that turning disks have.
-  auto layout = FileLayout::for_capacity(kDisk, kRow, Medium::flash);
+  auto layout = FileLayout::for_capacity(wished.disk / kScale, kRow, Medium::flash);
   FULCRUM_CHECK(layout.has_value(), "a layout for the array");
   options.layout = *layout;
   options.turning = true;

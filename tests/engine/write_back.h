@@ -34,6 +34,7 @@ struct WriteBackOptions {
 
   Bytes commit{};  ///< 0: as the engine chooses by the profile
   Bytes in_flight{std::int64_t{64} << 20};
+  Bytes disk{std::int64_t{4} << 40};  ///< so large that it does not fill up
   double offered = kStream;
   double shed_by_lot = 0;  ///< mutant: the host drops this share of its chains before the engine sees them
   Seconds warm_up{120};
