@@ -22,8 +22,9 @@ using namespace fulcrum;
 using namespace fulcrum::test;
 
 constexpr double kTarget = 0.98;
-constexpr Seconds kLongWarmUp{300};
-constexpr Bytes kSmallDisk{std::int64_t{160} << 30};  // full before the warm-up is over
+constexpr Seconds kLongWarmUp{240};
+constexpr Bytes kSmallDisk{std::int64_t{320} << 30};
+constexpr Seconds kFull{600};  // until it is
 
 struct Trial {
   std::string name;
@@ -50,7 +51,8 @@ std::vector<Trial> sweep(Seconds length) {
   chosen.name = std::to_string(chosen.options.commit.value() >> 20) + " MiB, by the profile";
   runs.push_back(chosen);
   chosen.options.disk = kSmallDisk;
-  chosen.options.warm_up = kLongWarmUp;
+  chosen.options.warm_up = kFull;
+  chosen.options.length = length * 4;
   chosen.name = "the same, array full";
   runs.push_back(chosen);
   return runs;

@@ -70,7 +70,7 @@ class ArrayDevice final : public Device {
   [[nodiscard]] ArrayLedger ledger() const {
     ArrayLedger out = ledger_;
     for (const Flight& flight : flights_) add(out, flight, clock_.now());
-    out.seconds[ArrayLedger::idle] = (clock_.now() - begun_).value() - out.sum();
+    out.seconds[ArrayLedger::idle] = std::max(0.0, (clock_.now() - begun_).value() - out.sum());
     return out;
   }
 
