@@ -8,7 +8,6 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -140,9 +139,9 @@ std::string to_json(const std::vector<Trial>& runs) {
   return text + "]";
 }
 
-[[noreturn]] void usage() {
+int usage() {
   std::fprintf(stderr, "usage: write_back_bench [SECONDS] [--json FILE]\n");
-  std::exit(2);
+  return 2;
 }
 
 }  // namespace
@@ -159,7 +158,7 @@ int main(int argc, char** argv) {
     double seconds = 0;
     const auto [end, failed] = std::from_chars(word.data(), word.data() + word.size(), seconds);
     if (failed != std::errc() || end != word.data() + word.size() || !(seconds >= 1 && seconds < 1e6))
-      usage();
+      return usage();
     length = Seconds(seconds);
   }
   std::vector<Trial> commits = sweep(length);

@@ -1,103 +1,36 @@
 #include "tests/engine/write_back.h"
 
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
+#include "base/random.h"
+#include "engine/core.h"
+#include "engine/port.h"
 #include "engine/tier_setup.h"
+#include "tests/engine/write_back_parts.h"
 #include "tiers/aligned_buffer.h"
 
 namespace fulcrum::test {
 namespace {
 
-constexpr std::int64_t kScale = 4;
-constexpr Bytes kRow = WriteBackOptions::kBlock / kScale;
-constexpr std::int64_t kBlockTokens = 16;
+using namespace write_back_parts;
+
 constexpr Bytes kBuffer{(std::int64_t{30} << 30) / kScale};
-constexpr Bytes kTransfer{(std::int64_t{16} << 20) / kScale};
-constexpr double kRead = 6.34e9 / kScale;
-// The example profile has the prefill of a model of 8 billion parameters; the host's has 70.
-constexpr double kPrefill = 70.0 / 8;
 constexpr std::array<std::size_t, 4> kLengths = {20, 80, 320, 640};  // of chains, in blocks
 // A conversation may go on after half an hour; residence in the buffer says little about it.
 constexpr Seconds kHalfLife{1800};
 
-const Namespace kName{.model = "write-back@1", .layout = "paged16", .dtype = "bf16"};
-
-/// Says that rows were copied: what is in them plays no part here.
-class NoCopier final : public engine::Copier {
- public:
-  void copy(std::vector<engine::RowCopy> /*rows*/, std::size_t /*bytes*/,
-            std::function<void()> done) override {
-    done_.push_back(std::move(done));
-  }
-  bool pump() {
-    const auto done = std::exchange(done_, {});
-    for (const auto& each : done) each();
-    return !done.empty();
-  }
-
- private:
-  std::vector<std::function<void()>> done_;
-};
-
-MachineProfile profile() {
-  auto loaded = MachineProfile::load(std::string(FULCRUM_SOURCE_DIR) + "/configs/profiles/example.yaml");
-  FULCRUM_CHECK(loaded.has_value(), "the example profile can be read");
-  MachineProfile profile = std::move(*loaded);
-  profile.prefill->kv_bytes_per_token = BytesPerToken(static_cast<double>(kRow.value()) / kBlockTokens);
-  PrefillCost& cost = profile.prefill->cost;
-  for (double& term : cost.law.theta) term *= kPrefill;
-  for (auto& draw : cost.draws) {
-    for (double& term : draw) term *= kPrefill;
-  }
-  // Two movements a commit: at this size they take as long as the bytes.
-  const double half = 2 * array_move().value() * WriteBackOptions::kIdeal / kScale;
-  for (TierProfile& tier : profile.tiers) {
-    if (tier.medium != Medium::hdd) continue;
-    tier.commit_half = Measured<Bytes>::exact(Bytes(static_cast<std::int64_t>(half)), Verdict::good);
-    tier.verdict = Verdict::good;
-    tier.read = Measured<BytesPerSecond>::exact(BytesPerSecond(kRead), Verdict::good);
-    tier.write =
-        Measured<BytesPerSecond>::exact(BytesPerSecond(WriteBackOptions::kIdeal / kScale), Verdict::good);
-  }
-  return profile;
-}
-
-/// What a block of a chain of so many saves when the chain is asked for again, at its part.
-double value_of(const MachineProfile& profile, std::size_t blocks) {
-  const Tokens reach(static_cast<std::int64_t>(blocks) * kBlockTokens);
-  const Seconds saved = profile.prefill->cost.law.between(Tokens(0), reach);
-  const TierProfile* disk = profile.tier("hdd");
-  const Seconds load = disk->transfer().time(kRow * static_cast<std::int64_t>(blocks));
-  return (saved - load).value() / static_cast<double>(blocks);
-}
-
-FileTierOptions file_options(const WriteBackOptions& wished) {
-  FileTierOptions options;
-  options.name = kName;
-  // Segments of a quarter of those that turning disks have.
-  auto layout = FileLayout::for_capacity(wished.disk / kScale, kRow, Medium::flash);
-  FULCRUM_CHECK(layout.has_value(), "a layout for the array");
-  options.layout = *layout;
-  options.turning = true;
-  options.budget = wished.in_flight / kScale;
-  options.io_size = std::min(kTransfer, options.budget);
-  options.commit = (wished.commit > Bytes(0) ? wished.commit : chosen_commit()) / kScale;
-  options.owner = 7;
-  options.wall = Seconds(1);
-  return options;
-}
-
 class Machine {
  public:
   explicit Machine(const WriteBackOptions& options) : options_(options), random_(options.seed) {
-    const FileTierOptions files = file_options(options);
+    const FileTierOptions files = array_options(options);
     const FileLayout& layout = files.layout;
     const Geometry geometry{layout.total(), layout.meta_bytes, layout.segment_bytes, 4096, 256};
-    const ArrayTruth truth{BytesPerSecond(WriteBackOptions::kIdeal / kScale), BytesPerSecond(kRead),
-                           array_move()};
+    const ArrayTruth truth{kWrite, kRead, array_move()};
     auto device = std::make_unique<ArrayDevice>(geometry, truth, clock_);
     device_ = device.get();
     auto tier = FileTier::open(std::move(device), files, clock_);
@@ -227,7 +160,7 @@ class Machine {
   WriteBackOptions options_;
   Random random_;
   ManualClock clock_;
-  MachineProfile profile_ = profile();
+  MachineProfile profile_ = host_profile();
   std::vector<std::byte> row_{static_cast<std::size_t>(kRow.value())};
   NoCopier copier_;
   std::deque<std::function<void()>> queue_;
@@ -252,7 +185,7 @@ Seconds array_move() {
 }
 
 Bytes chosen_commit() {
-  const MachineProfile known = profile();
+  const MachineProfile known = host_profile();
   return *engine::commit_size(*known.tier("hdd")) * kScale;
 }
 

@@ -11,18 +11,10 @@
 // Threads: one. Deterministic.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <memory>
-#include <vector>
 
-#include "base/random.h"
-#include "engine/core.h"
-#include "engine/port.h"
+#include "fulcrum/units.h"
 #include "tests/support/array_device.h"
-#include "tiers/file_tier.h"
 
 namespace fulcrum::test {
 

@@ -32,7 +32,7 @@ Rig small_rig() {
 Rig turning_rig() {
   Rig rig = small_rig();
   rig.options.turning = true;
-  rig.options.commit = Bytes(4 * 4096);
+  rig.options.commit = Bytes(16384);
   return rig;
 }
 
@@ -105,7 +105,12 @@ void workload(Rig& rig, const std::function<void()>& step) {
   step();
 }
 
-void crash_at_every_request(Rig rig) {
+class CrashOn : public ::testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Crash, CrashOn, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "TurningDisks" : "Flash"; });
+
+TEST_P(CrashOn, AtEveryRequestLeavesRightBytesOrMisses) {
+  Rig rig = GetParam() ? turning_rig() : small_rig();
   Random random(11);
   Survey survey;
   TestDevice* device = nullptr;
@@ -126,15 +131,7 @@ void crash_at_every_request(Rig rig) {
               survey.misses);
 }
 
-TEST(Crash, AtEveryRequestLeavesRightBytesOrMisses) {
-  crash_at_every_request(small_rig());
-}
-
-TEST(Crash, AtEveryRequestOfATurningDiskLeavesRightBytesOrMisses) {
-  crash_at_every_request(turning_rig());
-}
-
-void forget_nothing_durable(Rig rig, Seconds durable_after) {
+void forget_nothing_durable(Rig& rig, Seconds durable_after) {
   Random random(12);
   Survey survey;
   ASSERT_NO_FATAL_FAILURE(rig.must_open());
@@ -148,11 +145,13 @@ void forget_nothing_durable(Rig rig, Seconds durable_after) {
 }
 
 TEST(Crash, ForgetsNothingThatWasDurable) {
-  forget_nothing_durable(small_rig(), Seconds(3));
+  Rig rig = small_rig();
+  forget_nothing_durable(rig, Seconds(3));
 }
 
 TEST(Crash, ForgetsNothingThatWasDurableOnATurningDisk) {
-  forget_nothing_durable(turning_rig(), Seconds(61));
+  Rig rig = turning_rig();
+  forget_nothing_durable(rig, Seconds(61));
 }
 
 TEST(Crash, ExhaustivelyOverTheSectorsOfOneUnsyncedWriteAndItsRecord) {

@@ -65,16 +65,16 @@ TEST(TurningDisks, ForgetWhenKilledWhatTheJournalWasNotToldButNotLonger) {
 }
 
 TEST(TurningDisks, TellTheJournalAllThatWaitsWhereOneBatchDoesNotHoldIt) {
-  constexpr std::uint32_t kBlocks = 4000;  // each with a record of some 80 bytes; a batch has 256 KiB
+  constexpr std::int64_t kBlocks = 4000;  // each with a record of some 80 bytes; a batch has 256 KiB
   Rig rig{Bytes(kRow), Bytes(kBlocks * 3 * kRow)};
   rig.options.turning = true;
   rig.options.commit = Bytes(kBlocks * 2 * kRow);
   ASSERT_NO_FATAL_FAILURE(rig.must_open());
-  for (std::uint32_t i = 0; i < kBlocks; ++i) ASSERT_TRUE(rig.write(1, i, 1).good());
+  for (std::uint32_t i = 0; i < std::uint32_t{kBlocks}; ++i) ASSERT_TRUE(rig.write(1, i, 1).good());
   rig.pass(kHeld);
   Rig after{Bytes(kRow), Bytes(kBlocks * 3 * kRow)};
   ASSERT_FALSE(after.open(rig.device->image()).has_error());
-  EXPECT_EQ(after.tier->recovery().blocks, kBlocks);
+  EXPECT_EQ(after.tier->recovery().blocks, std::uint64_t{kBlocks});
 }
 
 TEST(TurningDisks, TellAllBeforeTheyAreClosed) {
