@@ -21,7 +21,8 @@
 // middle of one that is known is another chain.
 //
 // Requests: ids of requests that are alive at the same time are different. A hint is followed by load() or
-// cancel() with its id, which give back what is read ahead for it. A request that can not be planned (no
+// cancel() with its id, which give back what is read ahead for it; so does time, 10 s after the hint's lead
+// (of which 10 min count at most). Hinting again renews it. A request that can not be planned (no
 // positive prompt, a negative number of resident tokens, a key twice, numbers that are none, a null row in
 // `into`) is answered as if nothing were known: compute it all. status() says what was wrong.
 //
@@ -216,9 +217,10 @@ class Engine {
 
   [[nodiscard]] virtual EngineStatus status() const = 0;
   [[nodiscard]] virtual Bytes row_bytes() const = 0;
-  /// Ends loads and stores, lets writes under way finish within `limit` (at most a day; negative or not a
-  /// number: no time), closes the tiers. The destructor does the same with 5 s. False where something had to
-  /// be left behind; the next start recovers without it.
+  /// Ends loads and stores, writes down what is worth keeping and only memory holds, the most valuable first,
+  /// as far as `limit` (at most a day; negative or not a number: no time) and the write limits go, and closes
+  /// the tiers. It may take all of `limit` where write limits are spent. The destructor does the same with
+  /// 5 s. False where something had to be left behind; the next start recovers without it.
   virtual bool close(Seconds limit) = 0;
 
  protected:
