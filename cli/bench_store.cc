@@ -36,10 +36,13 @@ Error broken(const std::string& what) {
 Bytes capacity_for(Bytes row, std::size_t blocks) {
   const Bytes wanted = row * static_cast<std::int64_t>(blocks);
   Bytes capacity = wanted + wanted / 8 + row * 64;
-  for (;; capacity += capacity / 16) {
+  // What no layout takes is told where room is looked for, or where it is opened.
+  const Bytes most = capacity * 2 + Bytes(std::int64_t{1} << 30);
+  for (; capacity < most; capacity += capacity / 16) {
     const auto layout = FileLayout::for_capacity(capacity, row, Medium::flash);
-    if (layout && layout->capacity() >= wanted) return capacity;
+    if (layout && layout->capacity() >= wanted) break;
   }
+  return capacity;
 }
 
 EngineOptions engine_options(const BenchStoreOptions& options) {
