@@ -31,3 +31,9 @@ fulcrum=build/release/cli/fulcrum
   2>"$out/engine_io.log" | tee "$out/engine_io.txt"
 "$fulcrum" bench io --dir "$dir" --bytes "$bytes" --block 2MiB --json "$out/engine_io_no_profile.json" \
   2>"$out/engine_io_no_profile.log" | tee "$out/engine_io_no_profile.txt"
+
+# Recorded requests, every load from files: how loads compare with what the profile predicts.
+sed 's/name: nvme/name: drive/' configs/nvme.yaml >"$out/predicted_loads.yaml"
+"$fulcrum" replay --real "$dir" --trace data/mooncake_conversation/conversation_cut.jsonl.zst --requests 300 --speed 2 \
+  --workers 1 --profile "$out/drive.yaml" --policy "$out/predicted_loads.yaml" --json "$out/predicted_loads.json" \
+  2>"$out/predicted_loads.log" | tee "$out/predicted_loads.txt"

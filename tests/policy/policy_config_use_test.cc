@@ -109,7 +109,7 @@ TEST(EffectivePolicy, AnOddFileNameCannotBreakOutOfItsComment) {
 }
 
 TEST(PolicyAndProfile, TheExamplesFitTheExampleMachine) {
-  for (const char* name : {"dram.yaml", "dram_nvme.yaml", "dram_nvme_hdd.yaml"}) {
+  for (const char* name : {"dram.yaml", "dram_nvme.yaml", "dram_nvme_hdd.yaml", "nvme.yaml"}) {
     const auto policy = PolicyConfig::load(kConfigs + name);
     ASSERT_TRUE(policy) << policy.error().message();
     EXPECT_EQ(contradictions(*policy, example()), "") << name;
