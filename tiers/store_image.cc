@@ -48,7 +48,8 @@ Error headless(const std::string& directory, const StoreSurvey& survey, const st
     const auto page = head_of(path, kPage);
     if (page.has_error()) return page.error();
     if (is_extent_header(*page))
-      return without_superblock(directory, what + ", and " + path + " holds blocks");
+      return without_superblock(directory,
+                                std::string(what).append(", and ").append(path).append(" holds blocks"));
   }
   return bad_input(directory, "holds no store: " + what,
                    "name a directory of a file tier, 'path' in the policy");
