@@ -140,10 +140,11 @@ std::optional<BlockPlace> ExtentIndex::find(const BlockKey& key) const {
   return unpack(slot);
 }
 
-bool ExtentIndex::has(std::uint32_t segment, std::uint32_t page) const {
+std::optional<ExtentIndex::ExtentId> ExtentIndex::at(std::uint32_t segment, std::uint32_t page) const {
   const std::vector<ExtentId>& siblings = by_segment_[segment];
-  const std::size_t at = lower(siblings, page);
-  return at < siblings.size() && extents_[siblings[at]].facts.page == page;
+  const std::size_t place = lower(siblings, page);
+  if (place == siblings.size() || extents_[siblings[place]].facts.page != page) return std::nullopt;
+  return siblings[place];
 }
 
 std::uint32_t ExtentIndex::live_in(std::uint32_t segment) const {

@@ -49,8 +49,8 @@ class ExtentIndex {
   /// One past the largest number in use; vacant numbers have no blocks.
   [[nodiscard]] std::size_t extents_end() const { return extents_.size(); }
   [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
-  /// There is an extent at that page of the segment.
-  [[nodiscard]] bool has(std::uint32_t segment, std::uint32_t page) const;
+  /// The extent at that page of the segment.
+  [[nodiscard]] std::optional<ExtentId> at(std::uint32_t segment, std::uint32_t page) const;
   [[nodiscard]] std::uint32_t live_in(std::uint32_t segment) const;
 
   /// False where the key is not held.

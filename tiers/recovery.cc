@@ -16,6 +16,14 @@ std::int64_t end_page(const ExtentFacts& facts, const FileLayout& layout) {
   return std::int64_t{facts.page} + 1 + rows * (layout.stride() / static_cast<std::int64_t>(kPage));
 }
 
+/// The same extent, whatever has become of its blocks.
+bool same_rows(const ExtentFacts& a, const ExtentFacts& b) {
+  const auto same = [](const StoredBlock& x, const StoredBlock& y) {
+    return x.key == y.key && x.sum == y.sum;
+  };
+  return a.first == b.first && a.parent == b.parent && std::ranges::equal(a.blocks, b.blocks, same);
+}
+
 class Replay {
  public:
   Replay(const FileLayout& layout, StoreState& state) : layout_(layout), state_(state) {}
@@ -25,8 +33,9 @@ class Replay {
     if (facts.segment >= layout_.segments) ++state_.beyond;
     if (facts.segment >= layout_.segments || end_page(facts, layout_) > pages) return;
     if (!enter(facts.segment, facts.generation)) return;
+    const std::optional<ExtentIndex::ExtentId> known = state_.index.at(facts.segment, facts.page);
     // A checkpoint has it already, as it was later.
-    if (state_.index.has(facts.segment, facts.page)) return;
+    if (known && same_rows(state_.index.extent(*known), facts)) return;
     Segment& segment = state_.segments[facts.segment];
     segment.head = std::max(segment.head, static_cast<std::uint32_t>(end_page(facts, layout_)));
     state_.contradicted += state_.index.make_way(facts);

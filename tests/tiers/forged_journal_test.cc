@@ -67,6 +67,20 @@ TEST(ForgedJournal, OfExtentsThatShareAPageTheLaterOneCounts) {
       << "several of many";
 }
 
+TEST(ForgedJournal, AnExtentThatACheckpointHasAlreadyIsNoContradiction) {
+  const FileLayout layout = layout_of(Bytes(4096));
+  StoreState state(layout);
+  ExtentFacts later = extent(0, 1, 3);
+  later.blocks[1].worth = kGone;  // erased since, as the checkpoint says
+  for (const ExtentFacts& facts : {later, extent(0, 1, 3)}) {
+    Record record = facts;
+    take_up(record, layout, state);
+  }
+  EXPECT_EQ(state.contradicted, 0U);
+  EXPECT_EQ(state.index.blocks(), 2U);
+  EXPECT_FALSE(state.index.find(key_of(1, 1)));
+}
+
 TEST(ForgedJournal, WhichPagesAreSharedDependsOnTheSizeOfRows) {
   EXPECT_EQ(held_after(layout_of(Bytes(4096)), {extent(0, 1, 2), extent(4, 2, 1)}, 0), (Chains{1, 2}));
   EXPECT_EQ(held_after(layout_of(Bytes(8192)), {extent(0, 1, 2), extent(4, 2, 1)}, 1), Chains{2});
