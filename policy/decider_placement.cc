@@ -152,7 +152,8 @@ void Decider::Impl::write_down(TierId tier) {
   }
   // Nothing else can go: rather than wait, a device writes the best of what was to stay.
   for (auto id = skipped_.rbegin(); id != skipped_.rend() && lacking() > Bytes(0) && waits(tier); ++id) {
-    static_cast<void>(leave(*id, tier, lacking()));
+    // What made room below may have taken it along.
+    if (residency_.may_leave(*id, tier)) static_cast<void>(leave(*id, tier, lacking()));
   }
   for (const NodeId id : skipped_) residency_.refresh(id);
 }

@@ -35,13 +35,17 @@ bool Residency::wanted_below(NodeId id, TierId tier) const {
   return false;
 }
 
+bool Residency::may_leave(NodeId id, TierId tier) const {
+  const PrefixNode& node = index_[id];
+  return (node.resident & bit(tier)) != 0 && !node.read_from(tier) && node.children_in[index_of(tier)] == 0;
+}
+
 // A node may leave a tier when no child of it is there; it is forgotten when no child is known at all.
 void Residency::refresh(NodeId id) {
   if (id == kRoot) return;
   const PrefixNode& node = index_[id];
   for (TierId tier = 0; tier < tier_count_; ++tier) {
-    const bool held = (node.resident & bit(tier)) != 0;
-    if (held && !node.read_from(tier) && node.children_in[index_of(tier)] == 0) {
+    if (may_leave(id, tier)) {
       order(tier).set(id, worth(id, tier));
     } else {
       order(tier).remove(id);

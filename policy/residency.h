@@ -54,6 +54,8 @@ class Residency {
   /// Forgets the longest unused of what no tier holds, down to the limit.
   void trim();
 
+  /// A tier holds the node, nobody reads it there, and nothing behind it is there.
+  [[nodiscard]] bool may_leave(NodeId node, TierId tier) const;
   [[nodiscard]] double worth(NodeId node, TierId tier) const;
   /// A tier below holds chains that end where those of the node do, if it gets them.
   [[nodiscard]] bool wanted_below(NodeId node, TierId tier) const;

@@ -19,7 +19,8 @@ constexpr Seconds kStep{0.05};
 class Stream {
  public:
   /// `offered` in drives: 1 is what it can write.
-  explicit Stream(double offered) : offered_(offered), own_(decider(config(), slow_drive())), host_(own_) {}
+  explicit Stream(double offered, std::int64_t drive_blocks = 100'000)
+      : offered_(offered), own_(decider(config(drive_blocks), slow_drive())), host_(own_) {}
 
   void run(int steps, std::size_t one = kShort, std::size_t other = kLong) {
     for (int i = 0; i < steps; ++i) {
@@ -53,8 +54,8 @@ class Stream {
   [[nodiscard]] const std::vector<Chain>& chains() const { return chains_; }
 
  private:
-  static PolicyConfig config() {
-    PolicyConfig config = policy(Strategy::break_even, {{"dram", 300}, {"nvme", 100'000}});
+  static PolicyConfig config(std::int64_t drive_blocks) {
+    PolicyConfig config = policy(Strategy::break_even, {{"dram", 300}, {"nvme", drive_blocks}});
     config.reuse_half_life = Seconds(1e5);  // age does not matter within the test
     return config;
   }
@@ -158,6 +159,19 @@ TEST(WriteDown, HardlyLosesWhatWasWrittenForWantOfItsFront) {
     const auto written = static_cast<double>(stream.host().count(OrderKind::demote));
     EXPECT_LT(static_cast<double>(erased), written / 20)
         << "of a drive with room for all; " << offered << " drives";
+  }
+}
+
+TEST(WriteDown, KeepsItsBooksWhereTheDriveIsFullAndGivesUpFronts) {
+  // What is dropped below takes along what hangs on it above; the host's books notice orders for what is
+  // gone.
+  for (const double offered : {0.9, 1.5, 4.0}) {
+    for (const std::size_t other : {kTiny, kLong}) {
+      Stream stream(offered, 150);
+      stream.run(4'000, kShort, other);
+      EXPECT_LE(stream.host().blocks_in(1), 150U);
+      EXPECT_GT(stream.host().count(OrderKind::demote), 50U);
+    }
   }
 }
 
