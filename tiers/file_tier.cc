@@ -161,7 +161,7 @@ const RecoveryReport& FileTier::recovery() const {
 }
 
 WriteHistory FileTier::history() const {
-  impl_->upkeep_.account();
+  impl_->upkeep_.history().account();
   return impl_->core_.state.history;
 }
 

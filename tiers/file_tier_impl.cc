@@ -161,8 +161,8 @@ void FileTier::Impl::drain(Seconds deadline) {
 }
 
 Result<void> FileTier::Impl::write_goodbye(Seconds deadline) {
-  upkeep_.account();
-  upkeep_.write_down();
+  upkeep_.history().account();
+  upkeep_.history().write_down();
   core_.journal->request_close();
   while (!core_.journal->closed() && !core_.journal->broken() && !device_lost_) {
     const bool moved = round();

@@ -1,9 +1,6 @@
 #include "tiers/file_upkeep.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -20,23 +17,6 @@ constexpr Seconds kLookEvery{1};
 constexpr Seconds kGrowFirst{1};
 constexpr Seconds kGrowLongest{60};
 constexpr std::int64_t kProbeOffset = 2 * static_cast<std::int64_t>(kPage);
-constexpr double kDay = 86400;
-
-/// Seconds since 1970 from "2024-05-01T12:00:00Z".
-double wall_seconds(const std::string& stamp) {
-  int year = 0;
-  unsigned month = 0;
-  unsigned day = 0;
-  int hour = 0;
-  int minute = 0;
-  int second = 0;
-  // NOLINTNEXTLINE(cert-err34-c): the text is our own
-  if (std::sscanf(stamp.c_str(), "%d-%u-%uT%d:%d:%d", &year, &month, &day, &hour, &minute, &second) != 6)
-    return 0;
-  const std::chrono::sys_days date{std::chrono::year(year) / std::chrono::month(month) /
-                                   std::chrono::day(day)};
-  return static_cast<double>(date.time_since_epoch().count()) * kDay + hour * 3600 + minute * 60 + second;
-}
 
 }  // namespace
 
@@ -50,8 +30,7 @@ FileUpkeep::FileUpkeep(FileTierCore& core, AlignedBuffer page)
       sync_at_(core.clock.now() + kSyncEvery),
       write_down_at_(core.clock.now() + core.options.checkpoint_age),
       look_at_(core.clock.now() + kLookEvery),
-      wall_start_(core.options.wall > Seconds(0) ? core.options.wall.value() : wall_seconds(utc_stamp())),
-      opened_(core.clock.now()) {}
+      history_(core) {}
 
 std::uint32_t FileUpkeep::push(Task task, IoKind kind, std::int64_t offset, std::span<std::byte> buffer,
                                std::int64_t length) {
@@ -225,44 +204,12 @@ void FileUpkeep::on_probed(const Result<void>& result) {
   core_.health.on_probe(result, core_.clock.now());
 }
 
-void FileUpkeep::account() {
-  const Bytes written = core_.device.counters().write_bytes;
-  const Bytes fresh = written - accounted_;
-  accounted_ = written;
-  WriteHistory& history = core_.state.history;
-  const auto day =
-      static_cast<std::int64_t>(std::floor((wall_start_ + (core_.clock.now() - opened_).value()) / kDay));
-  // A clock that was set back must not give the day's budget out twice.
-  if (day > history.day) {
-    history.day = day;
-    history.today = Bytes(0);
-  }
-  history.ever += fresh;
-  history.today += fresh;
-  core_.tally.medium_written = written;
-  core_.tally.medium_read = core_.device.counters().read_bytes;
-}
-
-void FileUpkeep::write_down() {
-  constexpr Bytes kNews(std::int64_t{64} << 10);  // telling the history is a write itself
-  const bool news = core_.state.history.ever - told_ >= kNews;
-  if (!news && !core_.state.index.any_changed() && !core_.closing) return;
-  told_ = core_.state.history.ever;
-  for (const std::uint32_t id : core_.state.index.take_changed()) {
-    const ExtentFacts& extent = core_.state.index.extent(id);
-    WorthRecord record{extent.segment, extent.generation, extent.page, extent.used_ms, {}};
-    for (const StoredBlock& block : extent.blocks) record.worth.push_back(block.worth);
-    core_.journal->append(record);
-  }
-  core_.journal->append(core_.state.history);
-}
-
 void FileUpkeep::step() {
-  account();
+  history_.account();
   if (!core_.journal) return;
   const Seconds now = core_.clock.now();
   if (now >= write_down_at_ && !core_.closing) {
-    if (!core_.journal->broken()) write_down();
+    if (!core_.journal->broken()) history_.write_down();
     write_down_at_ = now + core_.options.checkpoint_age;
   }
   sync_when_due();

@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "tiers/aligned_buffer.h"
+#include "tiers/file_history.h"
 #include "tiers/file_tier_core.h"
 
 namespace fulcrum {
@@ -27,10 +28,7 @@ class FileUpkeep final : public IoClient {
   void step();
   /// The next time that step() has something to do by itself.
   [[nodiscard]] Seconds due_at() const;
-  /// Appends what the journal does not say yet: worth, write history.
-  void write_down();
-  /// Bytes written so far are added to the history.
-  void account();
+  [[nodiscard]] FileHistory& history() { return history_; }
 
   void on_piece(const IoPiece& piece, const Result<void>& result) override;
 
@@ -71,10 +69,7 @@ class FileUpkeep final : public IoClient {
   std::uint64_t looks_ = 0;
   std::optional<Error> removed_;   ///< files, for the life of this process
   bool probe_checkpoint_ = false;  ///< the probe ends with a checkpoint
-  Bytes accounted_{};
-  Bytes told_{};  ///< history when it was written down last
-  double wall_start_;
-  Seconds opened_;
+  FileHistory history_;
 };
 
 }  // namespace fulcrum
